@@ -14,6 +14,10 @@ use std::time::Duration;
 /// The handles of `MPI_COMM_WORLD` and `MPI_DOUBLE` in MPICH's ABI.
 const WORLD: u64 = 0x4400_0000;
 const DOUBLE: u64 = 0x4c00_080b;
+/// Longer than any test waits for a verdict on a loaded machine: the tests end these ranks.
+const LONG: Duration = Duration::from_secs(90);
+/// Between two calls of a rank that works.
+const PAUSE: Duration = Duration::from_millis(50);
 
 fn main() {
     let how = std::env::args().nth(1).unwrap_or_default();
@@ -69,14 +73,14 @@ fn end(how: &str, sample: &TestImage) {
         ("collective", name) => {
             let comm = sample.shares_comm(0x8400_0001, "", 2, 77);
             sample.enters_collective(name, (0x8400_0001, comm), 1, 0);
-            std::thread::sleep(Duration::from_secs(30));
+            std::thread::sleep(LONG);
         }
         // Completes calls for longer than any test looks.
         ("works", _) => {
-            for _ in 0..600 {
+            for _ in 0..LONG.as_millis() / PAUSE.as_millis() {
                 sample.enters("MPI_Recv", [WORLD, DOUBLE, 100], -2, 7);
                 sample.leaves();
-                std::thread::sleep(Duration::from_millis(50));
+                std::thread::sleep(PAUSE);
             }
         }
         ("kill", signal) => {

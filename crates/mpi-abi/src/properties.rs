@@ -302,10 +302,10 @@ impl Properties {
         })
     }
 
-    /// Whether the call may return without anything having happened: it only polls, or it waits for one of several
-    /// requests, none of which need be active.
+    /// Whether the call may return without anything having happened: it only polls, or it waits for requests, none of which
+    /// need be active.
     pub const fn may_find_nothing(self) -> bool {
-        self.flags.has(Flags::POLLING) || matches!(self.completes, Completes::ANY | Completes::SOME)
+        self.flags.has(Flags::POLLING) || !matches!(self.completes, Completes::NONE)
     }
 
     /// Whether all members of the communicator, window or file that the call operates on make the call, and

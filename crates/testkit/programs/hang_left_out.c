@@ -107,5 +107,98 @@ static void locks_in_a_ring(void)
     MPI_Win_free(&window);
 }
 
+#define MOST_PARTNERS 8
+
+/* Every rank sends to all others, except for one message, and waits for any of them in turn. */
+static void exchange(int tag, int with, int without)
+{
+    MPI_Request received[MOST_PARTNERS], sent[MOST_PARTNERS];
+    int values[MOST_PARTNERS], count = 0, sends = 0, which;
+    for (int other = 0; other < size; other++) {
+        if (other == rank)
+            continue;
+        MPI_Irecv(&values[count], 1, MPI_INT, other, tag, MPI_COMM_WORLD, &received[count]);
+        count++;
+        if (rank != with || other != without)
+            MPI_Isend(&rank, 1, MPI_INT, other, tag, MPI_COMM_WORLD, &sent[sends++]);
+    }
+    for (int i = 0; i < count; i++)
+        MPI_Waitany(count, received, &which, MPI_STATUS_IGNORE); /* here: waitany_lacks_one_send */
+    MPI_Waitall(sends, sent, MPI_STATUSES_IGNORE);
+}
+
+/* scenario waitany_lacks_one_send 4 message-never-sent culprit 2 says rank 2 has sent 3 messages to rank 1, but 4 to each of ranks [0,3] */
+static void waitany_lacks_one_send(void)
+{
+    for (int round = 0; round < 4; round++)
+        exchange(5, round == 3 ? 2 : -1, 1);
+    for (int other = 0; other < size && rank == 1; other++)
+        if (other != rank)
+            MPI_Send(&other, 1, MPI_INT, other, 9, MPI_COMM_WORLD);
+    if (rank != 1)
+        receive(1, 9);
+}
+
+/* scenario one_of_several_sends_nothing 4 message-never-sent culprit 2 says rank 2 has sent no message to rank 0, but ranks [1,3] have each sent 1 */
+static void one_of_several_sends_nothing(void)
+{
+    int value = rank;
+    for (int i = 1; i < size && rank == 0; i++)
+        MPI_Recv(&value, 1, MPI_INT, MPI_ANY_SOURCE, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE); /* here: one_of_several_sends_nothing */
+    if (rank != 0 && rank != 2)
+        MPI_Send(&value, 1, MPI_INT, 0, 5, MPI_COMM_WORLD);
+}
+
+/* scenario token_not_passed_on 4 message-never-sent culprit 2 says rank 2 has received 7 messages from rank 1, but sent 6 to rank 3 */
+static void token_not_passed_on(void)
+{
+    int token = 0;
+    for (int i = 0; i < 10; i++) {
+        if (rank == 0)
+            MPI_Send(&token, 1, MPI_INT, 1, i, MPI_COMM_WORLD);
+        MPI_Recv(&token, 1, MPI_INT, (rank + size - 1) % size, i, MPI_COMM_WORLD, MPI_STATUS_IGNORE); /* here: token_not_passed_on */
+        if (rank != 0 && (rank != 2 || i != 6))
+            MPI_Send(&token, 1, MPI_INT, (rank + 1) % size, i, MPI_COMM_WORLD);
+    }
+}
+
+/* scenario group_of_another_color 6 collective-not-entered culprit 2 says passed color 0 there, and rank 2 color 1 */
+static void group_of_another_color(void)
+{
+    int value = rank, sum;
+    MPI_Comm half;
+    MPI_Comm_split(MPI_COMM_WORLD, rank == 2 ? 1 : rank % 2, rank, &half);
+    if (rank % 2 == 0)
+        MPI_Allreduce(&value, &sum, 1, MPI_INT, MPI_SUM, half); /* here: group_of_another_color */
+}
+
+/* scenario halo_on_another_communicator 4 message-never-sent culprit 2 says on MPI_COMM_WORLD (4 bytes, hang_left_out.c: */
+static void halo_on_another_communicator(void)
+{
+    MPI_Comm halo;
+    MPI_Comm_dup(MPI_COMM_WORLD, &halo);
+    for (int i = 0; i < 5; i++) {
+        MPI_Request requests[4];
+        MPI_Comm used = rank == 2 ? MPI_COMM_WORLD : halo;
+        int left = (rank + size - 1) % size, right = (rank + 1) % size, from_left, from_right;
+        MPI_Irecv(&from_left, 1, MPI_INT, left, 1, used, &requests[0]);
+        MPI_Irecv(&from_right, 1, MPI_INT, right, 2, used, &requests[1]);
+        MPI_Isend(&rank, 1, MPI_INT, right, 1, used, &requests[2]);
+        MPI_Isend(&rank, 1, MPI_INT, left, 2, used, &requests[3]);
+        MPI_Waitall(4, requests, MPI_STATUSES_IGNORE); /* here: halo_on_another_communicator */
+    }
+}
+
+/* scenario sum_on_another_communicator 4 deadlock culprit 1 says ; rank 1 called MPI_Allreduce at hang_left_out.c: */
+static void sum_on_another_communicator(void)
+{
+    int value = rank, sum;
+    MPI_Comm copy;
+    MPI_Comm_dup(MPI_COMM_WORLD, &copy);
+    MPI_Allreduce(&value, &sum, 1, MPI_INT, MPI_SUM, rank == 1 ? MPI_COMM_WORLD : copy); /* here: sum_on_another_communicator */
+}
+
 SCENARIOS(S(send_left_out_of_a_loop), S(send_left_out_of_a_gather), S(receive_left_out), S(sent_behind_the_barrier),
-          S(freed_while_others_reduce), S(group_with_other_members), S(locks_in_a_ring))
+          S(freed_while_others_reduce), S(group_with_other_members), S(locks_in_a_ring),
+          S(waitany_lacks_one_send), S(one_of_several_sends_nothing), S(token_not_passed_on), S(group_of_another_color),
+          S(halo_on_another_communicator), S(sum_on_another_communicator))

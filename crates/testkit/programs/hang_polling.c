@@ -244,6 +244,25 @@ static void waitany_of_nothing(void)
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
+/* scenario wait_for_nothing 2 polling culprit 0 says all requests in the call are null or inactive */
+static void wait_for_nothing(void)
+{
+    MPI_Request request = MPI_REQUEST_NULL;
+    for (volatile int done = 0; rank == 0 && !done;)
+        MPI_Wait(&request, MPI_STATUS_IGNORE); /* here: wait_for_nothing */
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/* scenario waitall_of_nothing 2 polling culprit 0 says all requests in the call are null or inactive */
+static void waitall_of_nothing(void)
+{
+    MPI_Request requests[2];
+    none_under_way(requests, 0);
+    for (volatile int done = 0; rank == 0 && !done;)
+        MPI_Waitall(2, requests, MPI_STATUSES_IGNORE); /* here: waitall_of_nothing */
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
 /* scenario waitany_after_nothing 2 message-never-sent says in MPI_Finalize */
 /* In the end it waits for an active request. */
 static void waitany_after_nothing(void)
@@ -261,4 +280,5 @@ static void waitany_after_nothing(void)
 SCENARIOS(S(beats_and_pauses), S(beats_and_spins), S(work_by_the_clock), S(tests_in_turn),
           S(tests_in_turn_for_nothing), S(probes_in_turn), S(tests_for_one_that_finalizes), S(all_poll_for_nothing),
           S(polls_for_a_barrier), S(tests_what_is_complete_too), S(testany_for_nothing), S(testsome_for_nothing),
-          S(testany_of_nothing), S(testsome_of_inactive_requests), S(waitany_of_nothing), S(waitany_after_nothing))
+          S(testany_of_nothing), S(testsome_of_inactive_requests), S(waitany_of_nothing), S(waitany_after_nothing),
+          S(wait_for_nothing), S(waitall_of_nothing))

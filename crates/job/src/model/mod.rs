@@ -6,6 +6,7 @@ pub mod fortran_frames;
 pub mod locate;
 pub mod objects;
 pub mod process;
+pub mod process_end;
 pub(crate) mod python;
 pub mod rank;
 pub mod rank_status;

@@ -1,6 +1,6 @@
 //! The communicators of a process, under identities shared by all their members.
 
-use super::{ANOTHER_WORLD, Communicator, Peer, Remote};
+use super::{ANOTHER_WORLD, Communicator, Peer, Remote, Split};
 use crate::model::objects::{self, Hex, Kind, Reference};
 use crate::model::rank::Rank;
 use mpi_abi::ObjectKind;
@@ -30,7 +30,7 @@ impl Communicators {
     /// Reads those that are live, being freed, or freed but still recorded.
     pub fn read<S: Source>(rank: &Rank<'_, S>) -> Self {
         let image = rank.image();
-        let mut found = Self::default();
+        let (mut found, mut splits) = (Self::default(), Vec::new());
         let Ok(table) = image.table::<Comm>(SectionKind::COMMS) else { return found };
         let peers = image.table::<traffic::Peer>(SectionKind::PEERS).unwrap_or_default();
         for index in 0..table.len().min(MOST) {
@@ -38,9 +38,30 @@ impl Communicators {
             let life = Life(record.value.head.life.get());
             if life != Life::EMPTY {
                 found.add(rank, &peers, &record.value, life);
+                found.note_split(rank, &record.value, &mut splits);
+            }
+        }
+        for (at, parent) in splits {
+            let of = found.with_uid(parent).map_or(0, |parent| parent.identity);
+            if let Some(comm) = found.list.get_mut(at) {
+                comm.split =
+                    comm.split.take().map(|split| Box::new(Split { of, ..*split })).filter(|_| of != 0);
             }
         }
         found
+    }
+
+    /// Notes how the communicator added last was made. Its parent may not have been read yet.
+    fn note_split<S: Source>(&mut self, rank: &Rank<'_, S>, comm: &Comm, splits: &mut Vec<(usize, u64)>) {
+        let made_by = u32::from(comm.head.made_by.get()).checked_sub(1);
+        let made_by = made_by.and_then(|number| rank.process().functions.get(number));
+        if made_by.is_some_and(|function| function.base == "MPI_Comm_split")
+            && let Some(last) = self.list.last_mut()
+        {
+            let (color, place) = (comm.colour.get().cast_signed(), rank.place(comm.head.made_from.get()));
+            last.split = Some(Box::new(Split { of: 0, color, place }));
+            splits.push((self.list.len() - 1, comm.head.parent.get()));
+        }
     }
 
     fn add<S: Source>(&mut self, rank: &Rank<'_, S>, peers: &Table, comm: &Comm, life: Life) {
@@ -72,6 +93,7 @@ impl Communicators {
             destinations: destinations(image, comm),
             remote,
             untold: comm.untold(),
+            split: None,
             freed: life == Life::FREED,
         });
     }

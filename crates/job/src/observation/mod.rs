@@ -38,6 +38,7 @@ pub use read::{observe, of_image, of_messages};
 pub use thread_level::Forbidden;
 pub use windows::Window;
 
+use crate::model::process_end::BadEnd;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -78,6 +79,9 @@ pub struct Observation {
     pub stage: Stage,
     /// How it ended, as text for users, if it has.
     pub ended: Option<String>,
+    /// When and how it ended, by its host's clock, if it ended abnormally and its starter observed that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bad_end: Option<BadEnd>,
     /// Threads that have called MPI.
     pub threads: Vec<Thread>,
     /// Communicators it belongs to, followed by its windows and files, which also have members and collective
@@ -388,6 +392,9 @@ pub struct Communicator {
     /// all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub untold: Option<u64>,
+    /// How it was made, if by a call that gave its callers different communicators.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub split: Option<Box<Split>>,
     /// Whether this process has freed it; if so, the last of [`collectives`](Self::collectives) was the
     /// freeing call.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -405,6 +412,17 @@ impl Communicator {
             Some(remote) => self.size.checked_add(remote.size),
         }
     }
+}
+
+/// The call that split a communicator (`MPI_Comm_split`).
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Split {
+    /// Identity of the communicator that was split.
+    pub of: u64,
+    /// The color that the members passed.
+    pub color: i64,
+    /// Source line in user code.
+    pub place: Option<String>,
 }
 
 /// The remote group of an intercommunicator.

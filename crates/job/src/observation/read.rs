@@ -44,6 +44,7 @@ pub fn observe<S: Source>(rank: &Rank<'_, S>, context: &dyn Context) -> Observat
         pid: process.pid,
         stage: Stage::of(process.state),
         ended,
+        bad_end: None,
         threads,
         posted: requests.posted,
         matched: requests.matched,

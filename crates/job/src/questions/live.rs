@@ -2,7 +2,7 @@
 
 use super::earlier::{Earlier, PAUSES, has};
 use crate::jobs::acquire::ProcessLocation;
-use crate::jobs::evidence::{About, Symbols};
+use crate::jobs::evidence::{About, ProcessEnd, Symbols};
 use crate::jobs::job::Job;
 use crate::jobs::job_image::{ImageId, JobImage};
 use crate::jobs::parallel_images::each_image;
@@ -10,6 +10,7 @@ use crate::jobs::silent::{self, Silent};
 use crate::jobs::worlds::{self, Member};
 use crate::model::locate::Locate;
 use crate::model::process::Process;
+use crate::model::process_end::BadEnd;
 use crate::model::python;
 use crate::model::rank::{Rank, SymbolContext};
 use crate::observation::{Context, observe};
@@ -183,10 +184,12 @@ fn one(found: &JobImage, symbols: &dyn Locate, places: &Places) -> Result<Observ
     };
     let context = SymbolContext::new(&process, symbols);
     let rank = Rank::new(&image, &process, &context);
-    if let Some(about) = found.about() {
-        return Ok(observe_kept(&rank, about, found.alive(process.pid)));
-    }
-    Ok(observe(&rank, &System::of(found, &process, places)))
+    let mut seen = match found.about() {
+        Some(about) => observe_kept(&rank, about, found.alive(process.pid)),
+        None => observe(&rank, &System::of(found, &process, places)),
+    };
+    seen.bad_end = found.end.as_ref().and_then(|end| BadEnd::observed(&process, end.ending, end.ended_ns));
+    Ok(seen)
 }
 
 /// Returns the ranks of a job that have not called MPI, with their activity. `has_called` takes host, rank
@@ -209,7 +212,7 @@ pub fn silent_ranks(job: &Job, places: &Places, has_called: impl Fn(&str, u32, u
 
 /// Observes a process stored in an evidence file.
 pub fn observe_kept<S: Source>(rank: &Rank<'_, S>, about: &About, alive: bool) -> Observation {
-    let ended = (!alive).then(|| gone(rank.process()));
+    let ended = (!alive).then(|| gone(rank.process(), about.end.as_ref()));
     observe(rank, &Earlier { about, process: rank.process(), ended })
 }
 
@@ -266,10 +269,11 @@ impl Default for Places {
 /// Maximum number of threads outside MPI whose place is resolved.
 const MOST_PLACES: u32 = 64;
 
-/// Describes the end of a process that no longer exists.
-fn gone(process: &Process) -> String {
-    match (process.state, process.abort_code) {
-        (State::ABORTED, Some(code)) => format!("it called MPI_Abort with {code}"),
+/// Describes the end of a process that no longer exists, of which its starter knew this.
+fn gone(process: &Process, end: Option<&ProcessEnd>) -> String {
+    match (process.state, process.abort_code, end.and_then(|end| end.ending)) {
+        (State::ABORTED, Some(code), _) => format!("it called MPI_Abort with {code}"),
+        (_, _, Some(ending)) => format!("it ended without MPI_Finalize: {ending}"),
         _ => "it ended without MPI_Finalize".to_owned(),
     }
 }
@@ -298,7 +302,7 @@ struct System<'a> {
 impl<'a> System<'a> {
     fn of(found: &JobImage, process: &'a Process, places: &'a Places) -> Self {
         let pid = found.outer_pid(process.pid).unwrap_or(process.pid);
-        let ended = (!found.alive(process.pid)).then(|| gone(process));
+        let ended = (!found.alive(process.pid)).then(|| gone(process, found.end.as_ref()));
         Self { pid, ended, process, places }
     }
 

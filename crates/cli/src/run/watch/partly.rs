@@ -8,10 +8,13 @@
 use super::APART;
 use super::reporter::Reporter;
 use crate::render::duration;
-use mpiscope_job::questions::why::Verdict;
+use mpiscope_job::Members;
+use mpiscope_job::questions::why::{Kind, Verdict};
+use rustix::time::{ClockId, clock_gettime};
 use std::time::{Duration, Instant};
 
-/// The pause after a look is this many times as long as the look.
+/// The pause after a look is this many times its processor time. On a busy machine the look itself may take
+/// much longer, which costs nobody anything.
 const SPARING: u32 = 10;
 
 /// What was seen of a job that makes progress.
@@ -19,10 +22,10 @@ pub struct Partly {
     after: Duration,
     /// When the last look, or the watch, began.
     looked: Instant,
-    /// How long the last look took.
+    /// The processor time that the last look took.
     cost: Duration,
-    /// The verdict of the last look.
-    seen: Option<String>,
+    /// The kind of the verdict of the last look, and the ranks that can never proceed.
+    seen: Option<(Kind, Members)>,
 }
 
 impl Partly {
@@ -37,12 +40,13 @@ impl Partly {
         if stalled < self.after || since < self.after.max(self.cost * SPARING) {
             return;
         }
-        let began = Instant::now();
+        let (began, used) = (Instant::now(), processor_time());
         let found = reporter.twice(APART, false);
-        self.cost = began.elapsed().saturating_sub(APART);
+        self.cost = processor_time().saturating_sub(used);
         self.looked = began;
         let hangs = found.as_ref().map(|found| &found.verdict).filter(|verdict| hangs(verdict));
-        let now = hangs.map(|verdict| verdict.verdict.clone());
+        // The words may change from look to look: they also tell what the other ranks do.
+        let now = hangs.map(|verdict| (verdict.kind, verdict.stuck.clone()));
         if let Some(verdict) = hangs.filter(|_| now == self.seen) {
             let when = format!(
                 "{} have completed no MPI call for {}, and never can",
@@ -53,6 +57,12 @@ impl Partly {
         }
         self.seen = now;
     }
+}
+
+/// Returns the processor time that this process has used: a look reads several ranks at once.
+fn processor_time() -> Duration {
+    let time = clock_gettime(ClockId::ProcessCPUTime);
+    Duration::try_from(time).unwrap_or_default()
 }
 
 /// Whether some rank can never proceed, whatever the others do.

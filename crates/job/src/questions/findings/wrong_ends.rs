@@ -4,7 +4,9 @@ use super::{Finding, Kind, Whose};
 use crate::observation::faults::{self, Fault};
 use crate::observation::{Communicator, Observation};
 use crate::questions::why::messages::Pairs;
-use crate::questions::why::{Joined, Message, Peer, ProcessIndex, Receive, Snapshot, Words, differing};
+use crate::questions::why::{
+    Joined, Message, Peer, ProcessIndex, Receive, Snapshot, Unequal, Words, differing,
+};
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, HashMap};
 
@@ -129,6 +131,17 @@ fn sent<'a>(
         ([only], [place]) => (Some(*only), *place),
         ([only], _) => (Some(*only), None),
         _ => (said, None),
+    }
+}
+
+/// A partitioned message whose ends differ in size.
+pub(super) fn unequal(one: &Unequal, words: &Words<'_>) -> Finding {
+    let ((sender, sent, _), (receiver, received, place)) = (&one.sent, &one.received);
+    Finding {
+        kind: if sent > received { Kind::TRUNCATED } else { Kind::TYPE_MISMATCH },
+        ranks: words.members([*sender, *receiver]),
+        line: place.as_deref().map(str::to_owned),
+        sentence: words.unequal(one),
     }
 }
 

@@ -4,7 +4,7 @@
 //! another peer, so a stencil of a hundred thousand ranks takes a few lines.
 
 use super::blocked::Blocked;
-use super::snapshot::{Call, CommIndex, Condition, Need, Process, ProcessIndex, Snapshot};
+use super::snapshot::{Call, CommIndex, Condition, Need, Process, ProcessIndex, Snapshot, Unequal};
 use super::verdict::Evidence;
 use super::words::{Words, outside as outside_of_mpi};
 use crate::jobs::worlds::Members;
@@ -50,6 +50,19 @@ pub fn evidence(snapshot: &Snapshot, blocked: &Blocked) -> Vec<Evidence> {
     let mut evidence: Vec<Evidence> = lines.into_iter().map(|line| line.say(&words)).collect();
     evidence.sort_by_key(|line| (!line.stuck, usize::MAX - line.ranks.len()));
     evidence
+        .extend(bounded(snapshot.unequal.iter().map(|one| unequal(&words, one)).collect(), "such messages"));
+    evidence
+}
+
+fn unequal(words: &Words<'_>, one: &Unequal) -> Evidence {
+    Evidence {
+        ranks: words.members([one.sent.0, one.received.0]),
+        what: words.unequal(one),
+        function: None,
+        place: one.received.2.as_deref().map(str::to_owned),
+        since_s: None,
+        stuck: false,
+    }
 }
 
 /// Maximum number of lines shown per kind.

@@ -25,6 +25,7 @@ impl Scene {
             host: host.clone(),
             pid: 4711,
             condition: Condition::Running,
+            bad_end: None,
             threads: vec![Thread {
                 calls: 10,
                 polls: 0,
@@ -43,12 +44,13 @@ impl Scene {
             failed: Vec::new(),
             lost: false,
         };
-        let communicators = vec![Communicator { name, members: (0..size).collect() }];
+        let communicators = vec![Communicator { name, members: (0..size).collect(), split: None }];
         Self(Snapshot {
             processes: (0..size).map(process).collect(),
             communicators,
             parties: Vec::new(),
             one_sided: Vec::new(),
+            unequal: Vec::new(),
             singletons: false,
             losses: Vec::new(),
         })

@@ -1,6 +1,7 @@
 //! What one look at a job shows: the model that the verdict is derived from.
 
 use crate::jobs::losses::Lost;
+use crate::model::process_end::BadEnd;
 use crate::observation::{AWAITS_THREAD, Between, ElementKinds};
 use std::sync::Arc;
 
@@ -22,11 +23,26 @@ pub struct Snapshot {
     pub parties: Vec<Arc<[ProcessIndex]>>,
     /// Topology neighbors known to only one side, for processes in a collective of the topology.
     pub one_sided: Vec<OneSided>,
+    /// Partitioned messages whose two ends differ in size.
+    pub unequal: Vec<Unequal>,
     /// Whether the launcher started the processes as one job but each is alone in its world: the launcher
     /// belongs to another library.
     pub singletons: bool,
     /// Records that the processes dropped for lack of space.
     pub losses: Vec<Lost>,
+}
+
+/// A partitioned message whose two ends differ in size.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unequal {
+    #[allow(missing_docs)]
+    pub comm: CommIndex,
+    #[allow(missing_docs)]
+    pub tag: i32,
+    /// The sending process, the bytes it sends, and its source line.
+    pub sent: (ProcessIndex, u64, Option<Arc<str>>),
+    /// The same of the receiving process.
+    pub received: (ProcessIndex, u64, Option<Arc<str>>),
 }
 
 /// A topology neighbor known to only one side.
@@ -49,6 +65,19 @@ pub struct Communicator {
     pub name: Arc<str>,
     /// Its processes; for an intercommunicator those of both groups.
     pub members: Arc<[ProcessIndex]>,
+    /// How it was made, if by a call that gave its callers different communicators.
+    pub split: Option<Split>,
+}
+
+/// The call that split a communicator (`MPI_Comm_split`).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Split {
+    /// The communicator that was split.
+    pub of: CommIndex,
+    /// The color that the members passed.
+    pub color: i64,
+    /// Source line in user code, if known.
+    pub place: Option<Arc<str>>,
 }
 
 /// A process.
@@ -66,6 +95,8 @@ pub struct Process {
     pub pid: u32,
     /// How far it has got.
     pub condition: Condition,
+    /// When and how it ended, if it ended abnormally and its starter observed that; by its host's clock.
+    pub bad_end: Option<BadEnd>,
     /// Its threads that have called MPI.
     pub threads: Vec<Thread>,
     /// Number of collectives entered so far, by communicator, ordered by communicator.
@@ -82,7 +113,7 @@ pub struct Process {
     pub posted: Vec<Receive>,
     /// Persistent messages it has requests for but has not started.
     pub not_started: NotStarted,
-    /// What it has sent and received, if it is waiting in a collective.
+    /// What it has sent and received, if it is waiting or has finalized MPI.
     pub messaging: Option<Box<Messaging>>,
     /// Its calls that returned an error indicating invalid use, and open calls with invalid arguments.
     pub failed: Vec<Failed>,
@@ -126,15 +157,15 @@ pub struct NotStarted {
     pub receives: Vec<Receive>,
 }
 
-/// What a process waiting in a collective has sent and received.
+/// What a process that waits, or has finalized MPI, has sent and received.
 #[derive(Debug, Default, Clone)]
 pub struct Messaging {
-    /// Its calls, by source line.
+    /// Its calls, by source line, if it is waiting in a collective.
     pub calls: Vec<MessageCalls>,
-    /// Processes it has sent anything to.
-    pub sent_to: Vec<(CommIndex, ProcessIndex)>,
-    /// Processes it has received anything from.
-    pub received_from: Vec<(CommIndex, ProcessIndex)>,
+    /// Processes it has sent anything to, and the number of messages.
+    pub sent_to: Vec<(CommIndex, ProcessIndex, u64)>,
+    /// Processes it has received anything from, and the number of messages.
+    pub received_from: Vec<(CommIndex, ProcessIndex, u64)>,
 }
 
 /// The calls of one function at one line on one communicator.
@@ -419,6 +450,13 @@ impl Process {
     /// Returns its calls that send and receive, by source line, if it is waiting in a collective.
     pub fn message_calls(&self) -> impl Iterator<Item = &MessageCalls> {
         self.messaging.iter().flat_map(|messaging| &messaging.calls)
+    }
+
+    /// Returns the processes it has sent anything to on a communicator and the number of messages, if it is
+    /// waiting or has finalized MPI.
+    pub fn sent_to(&self, comm: CommIndex) -> impl Iterator<Item = (ProcessIndex, u64)> {
+        let sent = self.messaging.iter().flat_map(|messaging| &messaging.sent_to);
+        sent.filter(move |(on, ..)| *on == comm).map(|(_, to, count)| (*to, *count))
     }
 
     /// Returns the number of collectives it has entered on a communicator.

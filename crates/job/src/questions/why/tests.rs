@@ -2,6 +2,9 @@
 
 mod between;
 mod by_force;
+mod elsewhere;
+mod ended;
+mod fewer;
 mod left_out;
 mod messages;
 mod mismatches;
@@ -76,7 +79,11 @@ fn a_ring_stays_a_deadlock_if_no_single_message_is_at_fault_or_would_release_it(
 #[test]
 fn a_ring_of_collectives_on_several_communicators_lists_who_is_in_which() {
     let mut scene = Scene::of(2);
-    scene.0.communicators.push(super::Communicator { name: "\"other\"".into(), members: [0, 1].into() });
+    scene.0.communicators.push(super::Communicator {
+        name: "\"other\"".into(),
+        members: [0, 1].into(),
+        split: None,
+    });
     scene.collective(0, "MPI_Barrier", 1).collective(1, "MPI_Allreduce", 1);
     scene.process(1).entered = vec![(WORLD, 0), (1, 1)];
     if let Some(Wait::All(needs)) = scene.process(1).threads[0].call.as_mut().map(|call| &mut call.wait)

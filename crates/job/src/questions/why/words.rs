@@ -3,7 +3,7 @@
 use super::collectives::{self, Mismatch, Sums};
 use super::snapshot::{
     Call, Collective, CommIndex, Condition, FREED, Idle, Match, Message, Need, Peer, Process, ProcessIndex,
-    Snapshot, Wait,
+    Snapshot, Unequal, Wait,
 };
 use crate::jobs::worlds::Members;
 use crate::observation::RootBetween;
@@ -11,6 +11,7 @@ use mpiscope_image::mixture::Mixture;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
+use std::sync::Arc;
 
 /// Describes parts of one look.
 pub struct Words<'a> {
@@ -99,6 +100,21 @@ impl<'a> Words<'a> {
         let place = message.place.as_ref().map_or_else(String::new, |place| format!(", {place}"));
         let (bytes, what) = (message.bytes, sort(message.partitioned));
         format!("a {what} with tag {} to rank {to} on {comm} ({bytes} bytes{place})", message.tag)
+    }
+
+    /// Formats `the two ends of a partitioned message differ in size: rank 0 sends …, rank 1 receives …`.
+    pub fn unequal(&self, one: &Unequal) -> String {
+        let end = |(process, bytes, place): &(ProcessIndex, u64, Option<Arc<str>>), verb: &str| {
+            let at = place.as_ref().map_or_else(String::new, |place| format!(" at {place}"));
+            format!("rank {} {verb} {bytes} bytes{at}", self.rank(*process))
+        };
+        format!(
+            "the two ends of a partitioned message differ in size: {}, {} (tag {} on {})",
+            end(&one.sent, "sends"),
+            end(&one.received, "receives"),
+            one.tag,
+            self.comm(one.comm)
+        )
     }
 
     /// Describes processes started by a launcher of another library.

@@ -25,13 +25,13 @@ const MANY: usize = 3;
 pub(super) const SEVERAL: usize = 2;
 
 /// What is waited for, and which process must bring it about.
-struct Missing<'a> {
-    waits: ProcessIndex,
-    need: &'a Need,
-    by: ProcessIndex,
-    comm: CommIndex,
+pub(super) struct Missing<'a> {
+    pub(super) waits: ProcessIndex,
+    pub(super) need: &'a Need,
+    pub(super) by: ProcessIndex,
+    pub(super) comm: CommIndex,
     /// Whether by sending it; otherwise by receiving it.
-    sends: bool,
+    pub(super) sends: bool,
 }
 
 /// Number of calls made by each process.
@@ -45,6 +45,8 @@ struct Skipped<'a> {
     /// How often the others were.
     others: u64,
     by: Vec<ProcessIndex>,
+    /// The communicator on which it made the call instead.
+    elsewhere: Option<CommIndex>,
 }
 
 impl Case<'_> {
@@ -76,6 +78,11 @@ impl Case<'_> {
         let others = self.words.members(skipped.by.iter().copied());
         let (who, have) = (ranks(&others), verb(&others, "has", "have"));
         let compared = match skipped.count {
+            0 if let Some(on) = skipped.elsewhere => format!(
+                "rank {by} has called {function} at {place} on {}, but {who} on {}",
+                self.words.comm(on),
+                self.words.comm(skipped.calls.comm)
+            ),
             0 => format!("rank {by} has not called {function} at {place}, but {who} {have}"),
             count => format!(
                 "rank {by} has called {function} at {place} {}, but {who} {}",
@@ -91,7 +98,7 @@ impl Case<'_> {
     }
 
     /// Returns the messages a process needs from, or needs received by, another process.
-    fn missing(&self, waits: ProcessIndex) -> impl Iterator<Item = Missing<'_>> {
+    pub(super) fn missing(&self, waits: ProcessIndex) -> impl Iterator<Item = Missing<'_>> {
         let needs =
             self.process(waits).into_iter().flat_map(Process::calls).flat_map(|call| call.wait.needs());
         needs.filter_map(move |need| {
@@ -142,8 +149,13 @@ impl Case<'_> {
             // It is the only one of many; the others may have sent to each other, but some of them to the
             // waiting rank.
             let odd = been.len() == others.len() && others.len() >= MANY && by.iter().any(partner);
-            let alike = count > 0 || by.iter().all(partner) || odd;
-            (enough && count < often && alike).then_some(Skipped { calls, count, others: often, by })
+            let same = |own: &&MessageCalls| {
+                own.comm != calls.comm && (&own.place, &own.function) == (&calls.place, &calls.function)
+            };
+            let elsewhere = process.message_calls().find(same).map(|own| own.comm);
+            let alike = count > 0 || elsewhere.is_some() || by.iter().all(partner) || odd;
+            let found = Skipped { calls, count, others: often, by, elsewhere };
+            (enough && count < often && alike).then_some(found)
         });
         let one = skipped.next()?;
         skipped.next().is_none().then_some(one)
@@ -155,7 +167,7 @@ impl Case<'_> {
         let messaging = self.process(index).and_then(|process| process.messaging.as_ref());
         messaging.is_some_and(|known| {
             let partners = if missing.sends { &known.sent_to } else { &known.received_from };
-            partners.contains(&(missing.comm, missing.waits))
+            partners.iter().any(|(comm, with, _)| (*comm, *with) == (missing.comm, missing.waits))
         })
     }
 }

@@ -1,6 +1,8 @@
 //! Picks the one reason that explains what was observed, the most certain and most informative first.
 
 mod buffered;
+mod elsewhere;
+mod fewer;
 mod left_out;
 mod misdirected;
 mod mismatch;
@@ -14,6 +16,7 @@ mod ring;
 mod several;
 mod stuck;
 mod taken;
+mod wrong_group;
 
 use super::blocked::{blocked, blocked_in};
 use super::evidence::{bounded, evidence};

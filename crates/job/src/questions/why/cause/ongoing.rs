@@ -2,10 +2,12 @@
 
 use super::{Case, Reason, WHY_GONE};
 use crate::base::quantity::duration;
+use crate::model::process_end::first;
 use crate::questions::why::cycle;
 use crate::questions::why::snapshot::{Condition, Need, Process, ProcessIndex, Thread};
 use crate::questions::why::verdict::{Culprit, Kind};
 use crate::questions::why::words::{is_stopped, ranks, verb};
+use std::collections::HashSet;
 
 impl Case<'_> {
     /// The verdict if no process is certainly stuck.
@@ -31,8 +33,11 @@ impl Case<'_> {
             Condition::Ended(how) if process.rank != u32::MAX => Some(how.clone()),
             _ => None,
         };
-        let (one, process) =
-            (0..).zip(&self.snapshot.processes).find(|(_, process)| how(process).is_some())?;
+        let all = || (0..).zip(&self.snapshot.processes);
+        if let Some(first) = self.first_to_end() {
+            return Some(first);
+        }
+        let (one, process) = all().find(|(_, process)| how(process).is_some())?;
         let (who, how) = (self.all(|process| how(process).is_some()), how(process)?);
         let verdict = match who.len() {
             1 => format!("{} has ended: {how}; no rank waits for it", ranks(&who)),
@@ -44,6 +49,29 @@ impl Case<'_> {
         };
         let reason = Reason::new(Kind::RANK_GONE, verdict, WHY_GONE);
         Some(reason.blaming(Culprit { ranks: who, ..self.culprit(one) }))
+    }
+
+    /// Several ranks have ended that should not have, and it is known which was first.
+    fn first_to_end(&self) -> Option<Reason> {
+        let named = || (0..).zip(&self.snapshot.processes).filter(|(_, process)| process.rank != u32::MAX);
+        let ended = || named().filter_map(|(one, process)| Some((one, process, process.bad_end?)));
+        let hosts: HashSet<&str> = ended().map(|(_, process, _)| &*process.host).collect();
+        // Each host has its own clock.
+        let known = first(ended().map(|(one, _, end)| (one, end))).filter(|_| hosts.len() == 1)?;
+        let end = self.process(known.who)?.bad_end?;
+        let others = ended().map(|(one, ..)| one).filter(|one| *one != known.who);
+        let how = match (&self.process(known.who)?.condition, end.ending) {
+            (Condition::Ended(how), _) => how.to_string(),
+            (_, Some(ending)) => format!("it finalized MPI, {ending}"),
+            (_, None) => return None,
+        };
+        let before = known.before_ns.map_or_else(String::new, |ns| format!("{} ", duration(ns as f64 / 1e9)));
+        let verdict = format!(
+            "rank {} was the first to end: {how}; {before}before {}",
+            self.words.rank(known.who),
+            self.words.ranks(others)
+        );
+        Some(Reason::new(Kind::RANK_GONE, verdict, WHY_GONE).blaming(self.culprit(known.who)))
     }
 
     /// Processes are in calls and none has returned; what they need has arrived or is unknown, or one of

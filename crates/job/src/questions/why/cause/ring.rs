@@ -78,7 +78,11 @@ impl Case<'_> {
         let verdict = format!("deadlock: {}{more}{each}", said.join(", and "));
         let next = rings.first().map_or("", |ring| self.advice(ring));
         let mut reason = Reason::new(Kind::DEADLOCK, verdict, next);
-        reason.culprits.extend(self.culprits(rings.iter().flatten().copied()));
+        let odd = rings.first().filter(|_| rings.len() == 1).and_then(|ring| self.odd_one(ring));
+        match odd {
+            Some(odd) => reason.culprits.push(self.culprit(odd)),
+            None => reason.culprits.extend(self.culprits(rings.iter().flatten().copied())),
+        }
         reason.cycle = rings.into_iter().next()?;
         Some(reason)
     }
@@ -160,6 +164,22 @@ impl Case<'_> {
         parts.extend((more > 0).then(|| format!("and so on for {more} more")));
         let each = if ring.len() == 2 { "the other has" } else { "another of them has" };
         Some(format!("crossed collectives: {}; each is in one that {each} not entered", parts.join(", ")))
+    }
+
+    /// In a ring of collectives, the only member that all others of at least three are waiting for.
+    fn odd_one(&self, ring: &[ProcessIndex]) -> Option<ProcessIndex> {
+        self.crossed(ring)?;
+        let pairs = ring.iter().zip(ring.iter().cycle().skip(1));
+        let mut odd = pairs.filter_map(|(from, to)| match self.needs(*from, *to).next()? {
+            Need::Collective(collective) => {
+                let all = self.snapshot.communicators.get(collective.comm as usize)?.members.len();
+                let missing = collectives::missing(self.snapshot, collective.comm, collective.number);
+                (all > 2 && missing == [*to]).then_some(*to)
+            }
+            _ => None,
+        });
+        let one = odd.next()?;
+        odd.next().is_none().then_some(one)
     }
 
     /// Returns what a member of a ring needs from the next.

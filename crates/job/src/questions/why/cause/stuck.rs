@@ -5,7 +5,7 @@ use super::{Case, Reason, WHY_GONE};
 use crate::questions::why::blocked::Blocked;
 use crate::questions::why::messages::Sent;
 use crate::questions::why::snapshot::{
-    Condition, Match, Message, Need, Peer, Process, ProcessIndex, Receive, Wait,
+    CommIndex, Condition, Match, Message, Need, Peer, Process, ProcessIndex, Receive, Wait,
 };
 use crate::questions::why::verdict::Kind;
 use crate::questions::why::words::{place, ranks, verb};
@@ -29,11 +29,14 @@ impl Case<'_> {
             .or_else(|| self.taken_by_probe(found))
             .or_else(|| self.near_miss(found, MEANT_FOR_IT))
             .or_else(|| self.not_started(found))
+            .or_else(|| self.wrong_group(found))
+            .or_else(|| self.elsewhere(found))
             .or_else(|| self.gone(found, finalized))
             .or_else(|| self.buffered(found))
             .or_else(|| self.finalizing(found))
             .or_else(|| self.action(found))
             .or_else(|| self.left_out(found, SEVERAL))
+            .or_else(|| self.fewer(found))
             .or_else(|| self.ring_of_messages(found))
             .or_else(|| self.near_miss(found, u8::MAX))
             .or_else(|| self.left_out(found, 1))
@@ -156,11 +159,28 @@ impl Case<'_> {
         // If the message came from another sender, the named one is the least suspect.
         let two = match receive.matches.from {
             Peer::One(from) if from != sender => [receiver, sender],
+            _ if self.is_odd(receiver, (sender, message), receive) => [receiver, sender],
             _ => [sender, receiver],
         };
         let mut reason = reason.blaming(self.culprit(two[0])).blaming(self.culprit(two[1]));
         reason.cycle = cycle::cycle(self.snapshot, found);
         Some(reason)
+    }
+
+    /// Whether it is the receiver that uses another communicator: further ranks have exchanged messages with
+    /// these two on that of the message, and on that of the receive at most fewer.
+    fn is_odd(&self, receiver: ProcessIndex, (sender, message): Sent<'_>, receive: &Receive) -> bool {
+        let two = [sender, receiver];
+        let others_on = |comm: CommIndex| {
+            let others = (0..).zip(&self.snapshot.processes).filter(|(other, _)| !two.contains(other));
+            let with = |process: &Process| {
+                let known = process.messaging.iter();
+                let mut partners = known.flat_map(|known| known.sent_to.iter().chain(&known.received_from));
+                partners.any(|(on, with, _)| *on == comm && two.contains(with))
+            };
+            others.filter(|(_, process)| with(process)).count()
+        };
+        message.comm != receive.matches.comm && others_on(message.comm) > others_on(receive.matches.comm)
     }
 
     /// A process waits for one that is in `MPI_Finalize` and will do nothing else.
@@ -259,13 +279,16 @@ impl Case<'_> {
         if !others.iter().all(|other| over(*other) || gone(*other)) {
             return None;
         }
+        let least = self.least(stuck, receive);
+        let fewer = least.as_ref().map_or_else(String::new, |least| self.sent_least(least, stuck) + "; ");
         let verdict = format!(
-            "rank {} waits for {} that was never sent, and no rank is left that could send it: {}",
+            "rank {} waits for {} that was never sent, and no rank is left that could send it: {fewer}{}",
             self.words.rank(stuck),
             self.words.message(&receive.matches),
             self.words.each_doing(&self.words.doings(&others)),
         );
-        Some((Kind::MESSAGE_NEVER_SENT, others, verdict))
+        let culprits = least.filter(|least| over(least.by)).map_or(others, |least| vec![least.by]);
+        Some((Kind::MESSAGE_NEVER_SENT, culprits, verdict))
     }
 
     /// Returns the message as recorded by the sender, with its size.

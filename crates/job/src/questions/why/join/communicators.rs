@@ -2,7 +2,7 @@
 
 use super::{MOST_UNSEEN, Places, Slot};
 use crate::observation::{self, Observation};
-use crate::questions::why::snapshot::{CommIndex, Communicator, ProcessIndex};
+use crate::questions::why::snapshot::{CommIndex, Communicator, ProcessIndex, Split};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
@@ -36,12 +36,27 @@ impl Communicators {
                 found.add(me, comm, &|rank| places.process(*world, rank), *world);
             }
         }
+        found.add_splits(slots);
         for (comm, groups) in found.list.iter_mut().zip(&found.groups) {
             let members: BTreeSet<ProcessIndex> =
                 groups.iter().flat_map(|group| group.iter().copied().flatten()).collect();
             comm.members = members.into_iter().collect();
         }
         found
+    }
+
+    /// Adds how communicators were made, once the communicators that were split are known.
+    fn add_splits(&mut self, slots: &[Slot<'_>]) {
+        for comm in slots.iter().filter_map(|(.., seen)| *seen).flat_map(|seen| &seen.communicators) {
+            let Some(split) = &comm.split else { continue };
+            let (Some(at), Some(of)) = (self.index(comm.identity), self.index(split.of)) else { continue };
+            if let Some(known) = self.list.get_mut(at as usize)
+                && known.split.is_none()
+            {
+                let place = split.place.as_deref().map(Arc::from);
+                known.split = Some(Split { of, color: split.color, place });
+            }
+        }
     }
 
     fn add(
@@ -52,7 +67,8 @@ impl Communicators {
         world: usize,
     ) {
         let index = *self.index.entry(comm.identity).or_insert_with(|| {
-            self.list.push(Communicator { name: comm.name.as_str().into(), members: Arc::new([]) });
+            let name = comm.name.as_str().into();
+            self.list.push(Communicator { name, members: Arc::new([]), split: None });
             self.groups.push(Vec::new());
             (self.list.len() - 1) as CommIndex
         });

@@ -1,11 +1,18 @@
-//! What a process waiting in a collective has sent and received.
+//! What a process that waits, or has finalized MPI, has sent and received.
 
 use super::Joiner;
-use crate::observation::Observation;
+use crate::observation::{Observation, Stage};
 use crate::questions::why::snapshot::{MessageCalls, Messaging};
 
-/// Returns `None` for a process without such calls.
+/// Maximum number of partners on a communicator, if nothing but the number of messages is known of them.
+const MOST_PARTNERS: usize = 64;
+
+/// Returns `None` for a process that may go on.
 pub(super) fn of(joiner: &Joiner<'_>, seen: &Observation) -> Option<Box<Messaging>> {
+    let waits = seen.threads.iter().any(|thread| thread.call.as_ref().is_some_and(|c| !c.needs.is_empty()));
+    if !waits && seen.stage != Stage::Finalized && seen.message_calls.is_empty() {
+        return None;
+    }
     let comm = |identity: u64| joiner.communicators.index(identity);
     let calls: Vec<MessageCalls> = seen
         .message_calls
@@ -21,16 +28,14 @@ pub(super) fn of(joiner: &Joiner<'_>, seen: &Observation) -> Option<Box<Messagin
             })
         })
         .collect();
-    if calls.is_empty() {
-        return None;
-    }
+    let all = !calls.is_empty();
     let mut found = Messaging { calls, ..Messaging::default() };
-    for one in &seen.communicators {
+    for one in seen.communicators.iter().filter(|one| all || one.peers.len() <= MOST_PARTNERS) {
         let Some(on) = comm(one.identity) else { continue };
         for peer in &one.peers {
             let Some(process) = joiner.partner(seen, one.identity, peer.rank) else { continue };
-            found.sent_to.extend((peer.sent > 0).then_some((on, process)));
-            found.received_from.extend((peer.received > 0).then_some((on, process)));
+            found.sent_to.extend((peer.sent > 0).then_some((on, process, peer.sent)));
+            found.received_from.extend((peer.received > 0).then_some((on, process, peer.received)));
         }
     }
     Some(Box::new(found))

@@ -20,6 +20,7 @@ mod parties;
 mod partitions;
 mod remembered;
 pub(super) mod settled;
+mod unequal;
 mod unreceived;
 
 pub use arrived::{Arrivals, Arrived, arrived};
@@ -108,12 +109,13 @@ fn made(observations: &[Observation], unseen_because: &str, awaited: &Awaited) -
     unreceived::add(&slots, &communicators, &mut processes);
     buffered::wait(&slots, &communicators, &mut processes);
     let one_sided = neighbors::one_sided(&slots, &communicators);
+    let unequal = unequal::unequal(&slots, &communicators);
     let losses =
         slots.iter().filter_map(|(world, rank, seen)| Some(((*world, Some(*rank)), &(*seen)?.losses)));
     let losses = losses::joined(losses);
     let (communicators, parties) = (communicators.list, parties.list());
     let singletons = singletons(observations);
-    let mut snapshot = Snapshot { processes, communicators, parties, one_sided, singletons, losses };
+    let mut snapshot = Snapshot { processes, communicators, parties, one_sided, unequal, singletons, losses };
     settled::set_apart(&mut snapshot);
     snapshot
 }
@@ -216,6 +218,7 @@ impl<'a> Joiner<'a> {
                 host: "".into(),
                 pid: 0,
                 condition: Condition::Unseen(self.unseen_because.into()),
+                bad_end: None,
                 threads: Vec::new(),
                 entered: Vec::new(),
                 freed: Vec::new(),
@@ -242,6 +245,7 @@ impl<'a> Joiner<'a> {
             host: seen.host.as_str().into(),
             pid: seen.pid,
             condition: condition(seen),
+            bad_end: seen.bad_end,
             threads: seen.threads.iter().map(|thread| self.thread(seen, thread)).collect(),
             entered,
             freed: freed.filter_map(comm).collect(),

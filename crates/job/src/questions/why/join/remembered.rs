@@ -6,8 +6,9 @@ use std::collections::{BTreeSet, HashMap};
 /// Numbers of the requested collectives, by communicator.
 pub type Awaited = HashMap<u64, BTreeSet<u64>>;
 
-/// Returns the collectives that processes wait in, and earlier ones in which members were in different
-/// functions.
+/// Returns the collectives that processes wait in, and further ones that may tell why: earlier ones in which
+/// members were in different functions, those with the same number on the other communicators into which a
+/// call split the members, and the last ones of processes that not all members have entered.
 pub fn awaited(observations: &[Observation]) -> Awaited {
     let mut found = Awaited::new();
     let calls = observations.iter().flat_map(|seen| &seen.threads).filter_map(|thread| thread.call.as_ref());
@@ -16,8 +17,15 @@ pub fn awaited(observations: &[Observation]) -> Awaited {
             found.entry(collective.comm).or_default().insert(collective.number);
         }
     }
+    if found.is_empty() {
+        return found;
+    }
     let apart = apart(observations, &found);
-    apart.into_iter().for_each(|(comm, number)| _ = found.entry(comm).or_default().insert(number));
+    let others = of_other_groups(observations, &found).into_iter().chain(unmatched(observations));
+    apart
+        .into_iter()
+        .chain(others)
+        .for_each(|(comm, number)| _ = found.entry(comm).or_default().insert(number));
     found
 }
 
@@ -35,6 +43,38 @@ fn apart(observations: &[Observation], awaited: &Awaited) -> Vec<(u64, u64)> {
         }
     }
     apart
+}
+
+/// The awaited numbers on communicators made by the same call as the awaited one.
+fn of_other_groups(observations: &[Observation], awaited: &Awaited) -> Vec<(u64, u64)> {
+    type Call<'a> = (u64, Option<&'a str>);
+    let mut splits: HashMap<Call<'_>, BTreeSet<u64>> = HashMap::new();
+    let mut of: HashMap<u64, Call<'_>> = HashMap::new();
+    for comm in observations.iter().flat_map(|seen| &seen.communicators) {
+        let Some(split) = &comm.split else { continue };
+        let call = (split.of, split.place.as_deref());
+        splits.entry(call).or_default().insert(comm.identity);
+        of.insert(comm.identity, call);
+    }
+    let mut found = Vec::new();
+    for (comm, numbers) in awaited {
+        let others = of.get(comm).and_then(|call| splits.get(call)).into_iter().flatten();
+        for other in others.filter(|other| *other != comm) {
+            found.extend(numbers.iter().map(|number| (*other, *number)));
+        }
+    }
+    found
+}
+
+/// The last collectives that processes have entered, if another process has not entered them.
+fn unmatched(observations: &[Observation]) -> Vec<(u64, u64)> {
+    let mut least: HashMap<u64, u64> = HashMap::new();
+    for comm in observations.iter().flat_map(|seen| &seen.communicators) {
+        let least = least.entry(comm.identity).or_insert(comm.collectives);
+        *least = comm.collectives.min(*least);
+    }
+    let newest = observations.iter().flat_map(|seen| &seen.history).map(|one| (one.comm, one.newest));
+    newest.filter(|(comm, newest)| least.get(comm).is_some_and(|least| newest > least)).collect()
 }
 
 #[cfg(test)]

@@ -16,8 +16,8 @@ fn calls(scene: &mut Scene, rank: ProcessIndex, sends: bool, count: u64) {
 
 fn partners(scene: &mut Scene, rank: ProcessIndex, with: ProcessIndex) {
     let messaging = scene.process(rank).messaging.get_or_insert_default();
-    messaging.sent_to.push((WORLD, with));
-    messaging.received_from.push((WORLD, with));
+    messaging.sent_to.push((WORLD, with, 1));
+    messaging.received_from.push((WORLD, with, 1));
 }
 
 /// Rank 3 waits for rank 2, and the others are in a barrier, before which they have sent this often.

@@ -3,7 +3,7 @@
 use super::look;
 use crate::questions::why::Kind;
 use crate::questions::why::scene::{Scene, message, receive};
-use crate::questions::why::snapshot::{Condition, Need, Peer, Wait};
+use crate::questions::why::snapshot::{Condition, Message, Need, Peer, Wait};
 
 #[test]
 fn a_message_that_went_to_another_rank_is_what_was_sent_instead_unless_that_rank_may_want_it() {
@@ -186,4 +186,21 @@ fn a_send_to_a_rank_that_finalizes_is_never_received() {
     let mut scene = Scene::of(2);
     scene.send(0, 1, 5).finalize(1);
     assert_eq!(look(&scene).kind, Kind::MESSAGE_NEVER_RECEIVED);
+}
+
+#[test]
+fn of_two_ranks_that_use_different_communicators_the_one_is_suspect_that_no_other_rank_agrees_with() {
+    let mut scene = Scene::of(3);
+    let copy = super::super::Communicator { name: "copy".into(), members: [0, 1, 2].into(), split: None };
+    scene.0.communicators.push(copy);
+    scene.receive(2, Peer::One(0), 7).collective(0, "MPI_Barrier", 1).collective(1, "MPI_Barrier", 1);
+    scene.process(0).sent.push(Message { comm: 1, ..message(2, 7) });
+    let suspects = |scene: &Scene| {
+        let said = look(scene);
+        assert_eq!(said.kind, Kind::MESSAGE_NEVER_SENT, "{}", said.verdict);
+        said.culprits.iter().map(|culprit| culprit.ranks.to_string()).collect::<Vec<_>>()
+    };
+    assert_eq!(suspects(&scene), ["0", "2"]);
+    scene.process(1).messaging.get_or_insert_default().received_from.push((1, 0, 4));
+    assert_eq!(suspects(&scene), ["2", "0"], "rank 1 has received from rank 0 on the copy too");
 }

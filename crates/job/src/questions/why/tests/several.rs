@@ -27,10 +27,11 @@ fn of_two_problems_each_has_its_own_sentence_and_ring() {
 #[test]
 fn a_ring_next_to_a_mismatch_is_a_separate_problem_and_members_of_a_mismatch_are_stuck() {
     let mut scene = two_problems();
-    scene
-        .0
-        .communicators
-        .push(super::super::Communicator { name: "pair".into(), members: vec![4, 5].into() });
+    scene.0.communicators.push(super::super::Communicator {
+        name: "pair".into(),
+        members: vec![4, 5].into(),
+        split: None,
+    });
     for (rank, function) in [(4, "MPI_Barrier"), (5, "MPI_Bcast")] {
         scene.collective(rank, function, 1);
         let process = scene.process(rank);

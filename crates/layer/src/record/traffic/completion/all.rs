@@ -1,6 +1,7 @@
 //! All requests of an array: `MPI_Waitall`, `MPI_Testall`.
 
 use super::{drop_all, fail, forget, look, needs_status, publish, recall, remember, resolve};
+use super::{waited_for_nothing, was_inactive};
 use crate::interpose::frame::Call;
 use crate::record::traffic::requests::complete;
 use crate::record::traffic::scratch::{self, Item, Scratch, lend_many, nth};
@@ -68,10 +69,15 @@ impl<A: Abi> Step<A> for AllWaited<A> {
         if self.result != A::SUCCESS {
             all_failed(held, &call.aside(), scratch, self.result, self.array, self.statuses);
         } else {
+            let mut nothing = true;
             for (index, item) in scratch.items.iter().enumerate() {
                 if let Some(request) = resolve(&held, item) {
+                    nothing &= was_inactive(request);
                     complete(held, call, request, nth::<A>(self.statuses, index), A::SUCCESS);
                 }
+            }
+            if nothing {
+                waited_for_nothing(call, self.result);
             }
         }
         scratch.items.clear();

@@ -1,13 +1,12 @@
 //! Some requests of an array: `MPI_Waitany`, `MPI_Testany`, `MPI_Waitsome`, `MPI_Testsome`.
 
-use super::{drop_all, fail, recall, remember};
+use super::{drop_all, fail, recall, remember, waited_for_nothing};
 use crate::interpose::frame::Call;
-use crate::record::traffic::polling;
 use crate::record::traffic::requests::complete;
 use crate::record::traffic::scratch::{self, given, lend, nth};
 use crate::record::traffic::state::hold;
 use crate::record::traffic::status;
-use mpi_abi::{Abi, Flags};
+use mpi_abi::Abi;
 use std::ffi::{c_int, c_void};
 
 /// `MPI_Waitany`.
@@ -48,15 +47,6 @@ pub fn after_waitany<A: Abi>(
         waited_for_nothing(call, result);
     }
     drop_all(scratch);
-}
-
-/// Records a call that was given no active request. Polling functions are [recorded](polling::asked) anyway.
-#[cold]
-#[inline(never)]
-fn waited_for_nothing<A: Abi>(call: &Call<A>, result: c_int) {
-    if !call.function().properties().flags.has(Flags::POLLING) {
-        polling::asked(&call.aside(), result, 0);
-    }
 }
 
 /// `MPI_Testany`.

@@ -20,11 +20,12 @@ pub use any::*;
 pub use one::*;
 pub use status::*;
 
+use super::polling;
 use super::requests::{complete, finish};
 use super::scratch::{self, Item, Scratch, lend_many};
 use super::state::{Held, State, hold};
 use crate::interpose::frame::Call;
-use mpi_abi::Abi;
+use mpi_abi::{Abi, Flags};
 use mpiscope_image::objects::Flag;
 use mpiscope_image::traffic::{Request, RequestKind};
 use std::ffi::{c_int, c_void};
@@ -41,6 +42,22 @@ fn look<const QUIET: bool>(held: Held<QUIET>, handle: u64) -> Item {
         request.head.flags.set(request.head.flags.get() | Flag::WAITED.0);
     }
     Item::Record(request, request.head.uid.get())
+}
+
+/// Records a call that was given no active request. Polling functions are [recorded](polling::asked) anyway.
+#[cold]
+#[inline(never)]
+fn waited_for_nothing<A: Abi>(call: &Call<A>, result: c_int) {
+    if !call.function().properties().flags.has(Flags::POLLING) {
+        polling::asked(&call.aside(), result, 0);
+    }
+}
+
+/// Whether a request is persistent and was not under way when the call was made.
+#[inline(always)]
+fn was_inactive(request: &Request) -> bool {
+    const BOTH: u32 = Flag::PERSISTENT.0 | Flag::ACTIVE.0;
+    request.head.flags.get() & BOTH == Flag::PERSISTENT.0
 }
 
 /// Returns the record of a request that was passed to a call.

@@ -1,6 +1,6 @@
 //! One request: `MPI_Wait`, `MPI_Test`.
 
-use super::{fail, forget, look, needs_status, resolve};
+use super::{fail, forget, look, needs_status, resolve, waited_for_nothing, was_inactive};
 use crate::interpose::frame::Call;
 use crate::record::traffic::requests::complete;
 use crate::record::traffic::scratch::{self, Item, given, lend};
@@ -50,7 +50,10 @@ impl<A: Abi> Step<A> for Waited<A> {
     fn run<const QUIET: bool>(self, held: Held<QUIET>, call: &Call<A>) {
         let Some(scratch) = scratch::of(call) else { return };
         let item = std::mem::take(&mut scratch.single);
-        let Some(record) = resolve(&held, &item) else { return };
+        let Some(record) = resolve(&held, &item) else { return waited_for_nothing(call, self.result) };
+        if was_inactive(record) {
+            waited_for_nothing(call, self.result);
+        }
         let status = given::<A>(self.status);
         if self.result == A::SUCCESS {
             complete(held, call, record, status, A::SUCCESS);

@@ -1,0 +1,91 @@
+//! How and when processes ended, and which of them ended first.
+
+use crate::model::process::{Ending, Process};
+use serde::{Deserialize, Serialize};
+
+/// Ends closer than this were observed together; their order is random.
+const AT_ONCE_NS: u64 = 500_000;
+
+/// The end of a process that should have gone on, or should have ended differently.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BadEnd {
+    /// When it ended, in nanoseconds of a clock shared by the processes that are compared.
+    pub at_ns: u64,
+    /// How it ended, if known.
+    pub ending: Option<Ending>,
+    /// Whether it caused its own end, rather than being terminated by a signal from outside.
+    pub by_itself: bool,
+}
+
+impl BadEnd {
+    /// Returns the end of a process; `None` if it finalized MPI and exited normally.
+    #[must_use]
+    pub fn of(finalized: bool, abort_code: Option<i32>, ending: Option<Ending>, at_ns: u64) -> Option<Self> {
+        let bad = !finalized || ending.is_some_and(|end| end != Ending::Exit(0));
+        let from_outside =
+            [libc::SIGKILL, libc::SIGTERM, libc::SIGHUP, libc::SIGINT, libc::SIGPIPE].map(Ending::Signal);
+        let by_itself = abort_code.is_some() || ending.is_some_and(|ending| !from_outside.contains(&ending));
+        bad.then_some(Self { at_ns, ending, by_itself })
+    }
+
+    /// Returns the end of a process as its starter observed it.
+    #[must_use]
+    pub fn observed(process: &Process, ending: Option<Ending>, ended_ns: Option<u64>) -> Option<Self> {
+        Self::of(process.finalized(), process.abort_code, ending, ended_ns?)
+    }
+}
+
+/// The first of several processes to end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct First<T> {
+    /// The process.
+    pub who: T,
+    /// Nanoseconds until the next one ended; `None` if the others were terminated from outside.
+    pub before_ns: Option<u64>,
+}
+
+/// Returns which of several processes ended first; `None` if that is unknown or there is only one. A launcher
+/// kills the others, and this may be observed before the kernel is done with the first one.
+#[must_use]
+pub fn first<T: Copy>(ends: impl IntoIterator<Item = (T, BadEnd)>) -> Option<First<T>> {
+    let mut ended: Vec<(T, BadEnd)> = ends.into_iter().collect();
+    if ended.len() < 2 {
+        return None;
+    }
+    if ended.iter().any(|(_, end)| end.by_itself) {
+        ended.retain(|(_, end)| end.by_itself);
+    }
+    ended.sort_by_key(|(_, end)| end.at_ns);
+    let (who, first) = *ended.first()?;
+    let before_ns = ended.get(1).map(|(_, second)| second.at_ns.saturating_sub(first.at_ns));
+    before_ns.is_none_or(|ns| ns >= AT_ONCE_NS).then_some(First { who, before_ns })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn end(at_ms: u64, ending: Ending) -> BadEnd {
+        BadEnd::of(false, None, Some(ending), at_ms * 1_000_000).unwrap()
+    }
+
+    #[test]
+    fn the_first_to_end_by_itself_is_first_even_if_another_was_seen_to_end_before_it() {
+        let (crash, kill) = (Ending::Signal(libc::SIGSEGV), Ending::Signal(libc::SIGKILL));
+        let first = |ends: &[(u32, BadEnd)]| first(ends.iter().copied()).map(|one| (one.who, one.before_ns));
+        assert_eq!(first(&[(0, end(9, kill)), (1, end(10, crash))]), Some((1, None)));
+        assert_eq!(first(&[(0, end(9, crash)), (1, end(7, crash))]), Some((1, Some(2_000_000))));
+        assert_eq!(first(&[(0, end(9, kill)), (1, end(7, kill))]), Some((1, Some(2_000_000))));
+        assert_eq!(first(&[(0, end(7, kill)), (1, end(7, kill))]), None, "at the same time");
+        assert_eq!(first(&[(0, end(7, crash))]), None, "there is only one");
+    }
+
+    #[test]
+    fn a_process_that_finalized_and_exited_normally_has_no_bad_end() {
+        assert_eq!(BadEnd::of(true, None, Some(Ending::Exit(0)), 1), None);
+        assert_eq!(BadEnd::of(true, None, None, 1), None);
+        assert!(BadEnd::of(true, None, Some(Ending::Exit(3)), 1).is_some_and(|end| end.by_itself));
+        assert!(BadEnd::of(false, None, None, 1).is_some_and(|end| !end.by_itself));
+        assert!(BadEnd::of(false, Some(1), None, 1).is_some_and(|end| end.by_itself));
+    }
+}

@@ -1,0 +1,35 @@
+//! Jobs that ended by themselves: which rank was the first.
+
+use super::look;
+use crate::model::process::Ending;
+use crate::model::process_end::BadEnd;
+use crate::questions::why::Kind;
+use crate::questions::why::scene::Scene;
+use crate::questions::why::snapshot::{Condition, ProcessIndex};
+
+fn ends(scene: &mut Scene, rank: ProcessIndex, at_ms: u64, ending: Ending) {
+    let process = scene.process(rank);
+    process.condition = Condition::Ended(format!("it ended without MPI_Finalize: {ending}").into());
+    process.bad_end = BadEnd::of(false, None, Some(ending), at_ms * 1_000_000);
+}
+
+#[test]
+fn the_rank_that_was_the_first_to_end_is_named_and_not_those_that_the_launcher_killed() {
+    let mut scene = Scene::of(3);
+    ends(&mut scene, 0, 20, Ending::Signal(libc::SIGKILL));
+    ends(&mut scene, 1, 30, Ending::Signal(libc::SIGSEGV));
+    ends(&mut scene, 2, 31, Ending::Signal(libc::SIGKILL));
+    let said = look(&scene);
+    assert_eq!(said.kind, Kind::RANK_GONE);
+    assert_eq!(
+        said.verdict,
+        "rank 1 was the first to end: it ended without MPI_Finalize: killed by signal 11 (SIGSEGV); before ranks [0,2]"
+    );
+    assert_eq!(said.culprits.iter().map(|one| one.ranks.to_string()).collect::<Vec<_>>(), ["1"]);
+    ends(&mut scene, 2, 10, Ending::Exit(1));
+    let said = look(&scene);
+    assert!(said.verdict.ends_with("exit status 1; 20.0 ms before ranks [0-1]"), "{}", said.verdict);
+    // Clocks of different hosts are not compared.
+    scene.process(2).host = "other".into();
+    assert_eq!(look(&scene).culprits[0].ranks.to_string(), "[0-2]");
+}

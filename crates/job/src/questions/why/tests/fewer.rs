@@ -1,0 +1,131 @@
+//! Sends that one rank left out of an exchange in which every rank sends the same number to all partners.
+
+use super::look;
+use crate::questions::why::Kind;
+use crate::questions::why::scene::{Scene, WORLD, receive};
+use crate::questions::why::snapshot::{Need, Peer, ProcessIndex, Wait};
+
+/// Each rank has sent `count` messages to each other rank.
+fn exchange(size: u32, count: u64) -> Scene {
+    let mut scene = Scene::of(size);
+    for rank in 0..size {
+        let others = (0..size).filter(|other| *other != rank);
+        let messaging = scene.process(rank).messaging.get_or_insert_default();
+        messaging.sent_to = others.map(|other| (WORLD, other, count)).collect();
+    }
+    scene
+}
+
+fn has_sent(scene: &mut Scene, from: ProcessIndex, to: ProcessIndex, count: u64) {
+    let messaging = scene.process(from).messaging.get_or_insert_default();
+    messaging.sent_to.retain(|(_, other, _)| *other != to);
+    messaging.sent_to.extend((count > 0).then_some((WORLD, to, count)));
+}
+
+fn waits_for(scene: &mut Scene, rank: ProcessIndex, from: &[ProcessIndex]) {
+    let needs = from.iter().map(|from| Need::Message(receive(Peer::One(*from), 7))).collect();
+    scene.call(rank, "MPI_Waitany", Wait::Any(needs));
+}
+
+#[test]
+fn a_rank_that_sent_one_message_fewer_than_to_all_others_has_left_it_out() {
+    let mut scene = exchange(4, 3);
+    // Ranks 0, 2 and 3 are in the next round and wait for rank 1, which lacks a message from rank 2.
+    for rank in [0, 2, 3] {
+        waits_for(&mut scene, rank, &[1]);
+    }
+    waits_for(&mut scene, 1, &[2]);
+    assert_eq!(look(&scene).kind, Kind::DEADLOCK, "all have sent equally many");
+    has_sent(&mut scene, 2, 1, 2);
+    let said = look(&scene);
+    assert_eq!(said.kind, Kind::MESSAGE_NEVER_SENT);
+    assert_eq!(
+        said.verdict,
+        "rank 1 waits for a message from rank 2 with tag 7 on WORLD that was never sent: rank 2 has sent 2 messages to rank 1, \
+         but 3 to each of ranks [0,3], and ranks [0-1,3] have each sent the same number to all of their partners; rank 2 is in \
+         MPI_Waitany at mpi_waitany.c:1, waiting for a message from rank 1 with tag 7 on WORLD"
+    );
+    assert_eq!(said.culprits.iter().map(|one| one.ranks.to_string()).collect::<Vec<_>>(), ["2"]);
+    assert_eq!(said.cycle, ["1", "2"]);
+    // The first of all messages may be the one that is missing.
+    let mut scene = exchange(3, 1);
+    waits_for(&mut scene, 0, &[1]);
+    waits_for(&mut scene, 1, &[0]);
+    has_sent(&mut scene, 2, 0, 1);
+    has_sent(&mut scene, 1, 0, 0);
+    let said = look(&scene);
+    assert!(
+        said.verdict.contains("rank 1 has sent no message to rank 0, but 1 to rank 2"),
+        "{}",
+        said.verdict
+    );
+}
+
+#[test]
+fn ranks_that_play_different_parts_are_not_compared() {
+    let mut scene = exchange(4, 3);
+    for rank in [0, 2, 3] {
+        waits_for(&mut scene, rank, &[1]);
+    }
+    waits_for(&mut scene, 1, &[2]);
+    has_sent(&mut scene, 2, 1, 2);
+    for (from, to, count) in [(3, 0, 5), (2, 3, 7), (2, 1, 1)] {
+        let mut uneven = scene.clone();
+        has_sent(&mut uneven, from, to, count);
+        assert_eq!(look(&uneven).kind, Kind::DEADLOCK, "{from} -> {to}: {count}");
+    }
+    scene.process(3).lost = true;
+    assert_eq!(
+        look(&scene).kind,
+        Kind::DEADLOCK,
+        "what a rank with incomplete records has sent is not known"
+    );
+}
+
+#[test]
+fn of_several_ranks_that_could_send_the_one_that_sent_less_than_the_others_is_named() {
+    let mut scene = exchange(4, 2);
+    scene.receive(0, Peer::Any, 7);
+    for rank in 1..4 {
+        scene.collective(rank, "MPI_Bcast", 1);
+    }
+    assert_eq!(look(&scene).kind, Kind::DEADLOCK);
+    has_sent(&mut scene, 3, 0, 1);
+    let said = look(&scene);
+    assert_eq!(said.kind, Kind::MESSAGE_NEVER_SENT);
+    let wanted =
+        "rank 3 has sent 1 message to rank 0, but ranks [1-2] have each sent 2; rank 3 is in MPI_Bcast";
+    assert!(said.verdict.contains(wanted), "{}", said.verdict);
+    assert_eq!(said.culprits.iter().map(|one| one.ranks.to_string()).collect::<Vec<_>>(), ["3"]);
+    for rank in 1..4 {
+        scene.finalize(rank);
+    }
+    let said = look(&scene);
+    assert!(said.verdict.contains("rank 3 has sent 1 message to rank 0"), "{}", said.verdict);
+    assert_eq!(said.culprits.len(), 1, "{:?}", said.culprits);
+}
+
+#[test]
+fn the_rank_that_did_not_pass_on_what_it_received_is_named_in_a_ring() {
+    // Rank 0 begins each round; rank 2 has not passed on the seventh message.
+    let ring = |sent: [u64; 4]| {
+        let mut scene = Scene::of(4);
+        for rank in 0..4_u32 {
+            let (before, next) = ((rank + 3) % 4, (rank + 1) % 4);
+            scene.receive(rank, Peer::One(before), 7);
+            let messaging = scene.process(rank).messaging.get_or_insert_default();
+            messaging.sent_to = vec![(WORLD, next, sent[rank as usize])];
+            messaging.received_from = vec![(WORLD, before, sent[before as usize])];
+        }
+        look(&scene)
+    };
+    let said = ring([7, 7, 6, 6]);
+    assert_eq!(said.kind, Kind::MESSAGE_NEVER_SENT, "{}", said.verdict);
+    let wanted = "rank 3 waits for a message from rank 2 with tag 7 on WORLD that was never sent: rank 2 has received 7 messages \
+                  from rank 1, but sent 6 to rank 3";
+    assert!(said.verdict.starts_with(wanted), "{}", said.verdict);
+    assert_eq!(said.culprits.iter().map(|one| one.ranks.to_string()).collect::<Vec<_>>(), ["2"]);
+    for even in [[6, 6, 6, 6], [7, 6, 5, 6], [8, 7, 8, 7], [7, 7, 5, 5]] {
+        assert_eq!(ring(even).kind, Kind::DEADLOCK, "{even:?}");
+    }
+}
