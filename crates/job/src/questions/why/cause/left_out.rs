@@ -77,14 +77,14 @@ impl Case<'_> {
         let (function, place) = (&skipped.calls.function, &skipped.calls.place);
         let others = self.words.members(skipped.by.iter().copied());
         let (who, have) = (ranks(&others), verb(&others, "has", "have"));
-        let compared = match skipped.count {
-            0 if let Some(on) = skipped.elsewhere => format!(
+        let compared = match (skipped.count, skipped.elsewhere) {
+            (0, Some(on)) => format!(
                 "rank {by} has called {function} at {place} on {}, but {who} on {}",
                 self.words.comm(on),
                 self.words.comm(skipped.calls.comm)
             ),
-            0 => format!("rank {by} has not called {function} at {place}, but {who} {have}"),
-            count => format!(
+            (0, None) => format!("rank {by} has not called {function} at {place}, but {who} {have}"),
+            (count, _) => format!(
                 "rank {by} has called {function} at {place} {}, but {who} {}",
                 times(count),
                 times(skipped.others)
