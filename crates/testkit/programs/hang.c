@@ -84,7 +84,7 @@ static void a_pair_hangs_while_others_exchange(void)
     int in, pair = rank == 1 || rank == 3;
     MPI_Comm_split(MPI_COMM_WORLD, pair, rank, &comm);
     if (pair)
-        receive(4 - rank, 0, MPI_COMM_WORLD); /* here: a_pair_hangs_while_others_exchange */
+        MPI_Recv(&in, 1, MPI_INT, 4 - rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE); /* here: a_pair_hangs_while_others_exchange */
     for (int go = 1; go;) {
         MPI_Allreduce(&rank, &in, 1, MPI_INT, MPI_SUM, comm);
         usleep(1000);

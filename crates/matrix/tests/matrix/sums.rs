@@ -157,17 +157,24 @@ fn of_parts(waits: &Value) -> Result<()> {
     Ok(())
 }
 
-/// The sections contain all waits in collectives and for messages, each where it belongs.
+/// The sections contain all waits in collectives and for messages, each where it belongs; collective calls on
+/// windows and files have no section.
 fn in_sections(report: &Value) -> Result<()> {
     let (waits, sections) = (&report["waits"], &report["sections"]);
     let inside = |section: &str, parts: &str| -> Result<Vec<Value>> {
         let all = list(sections, section)?.iter().filter_map(|one| one[parts].as_array());
         Ok(all.flatten().cloned().collect())
     };
-    let (collectives, messages) = (list(waits, "of_collectives")?, list(waits, "of_messages")?);
+    let on_communicator = |part: &&Value| {
+        let function = part["function"].as_str().unwrap_or_default();
+        !["MPI_Win_", "MPI_File_"].iter().any(|objects| function.starts_with(objects))
+    };
+    let collectives: Vec<Value> =
+        list(waits, "of_collectives")?.iter().filter(on_communicator).cloned().collect();
+    let messages = list(waits, "of_messages")?;
     let (functions, pairs) = (inside("collectives", "functions")?, inside("peers", "pairs")?);
     for (list, of_list, section, of_section) in [
-        (collectives, "seconds", &functions, "wait_s"),
+        (&*collectives, "seconds", &functions, "wait_s"),
         (messages, "sender_s", &pairs, "sender_wait_s"),
         (messages, "receiver_s", &pairs, "receiver_wait_s"),
     ] {
