@@ -165,12 +165,15 @@ fn in_sections(report: &Value) -> Result<()> {
         let all = list(sections, section)?.iter().filter_map(|one| one[parts].as_array());
         Ok(all.flatten().cloned().collect())
     };
-    let on_communicator = |part: &&Value| {
+    let communicators = list(sections, "collectives")?;
+    let on_communicator = |part: &Value| communicators.iter().any(|one| one["identity"] == part["identity"]);
+    let (collectives, others): (Vec<Value>, Vec<Value>) =
+        list(waits, "of_collectives")?.iter().cloned().partition(on_communicator);
+    let on_object = |part: &Value| {
         let function = part["function"].as_str().unwrap_or_default();
-        !["MPI_Win_", "MPI_File_"].iter().any(|objects| function.starts_with(objects))
+        ["MPI_Win_", "MPI_File_"].iter().any(|objects| function.starts_with(objects))
     };
-    let collectives: Vec<Value> =
-        list(waits, "of_collectives")?.iter().filter(on_communicator).cloned().collect();
+    ensure!(others.iter().all(on_object), "no section has one of {others:?}");
     let messages = list(waits, "of_messages")?;
     let (functions, pairs) = (inside("collectives", "functions")?, inside("peers", "pairs")?);
     for (list, of_list, section, of_section) in [
