@@ -158,22 +158,26 @@ fn of_parts(waits: &Value) -> Result<()> {
 }
 
 /// The sections contain all waits in collectives and for messages, each where it belongs; collective calls on
-/// windows and files have no section.
+/// windows and files have no row.
 fn in_sections(report: &Value) -> Result<()> {
     let (waits, sections) = (&report["waits"], &report["sections"]);
     let inside = |section: &str, parts: &str| -> Result<Vec<Value>> {
         let all = list(sections, section)?.iter().filter_map(|one| one[parts].as_array());
         Ok(all.flatten().cloned().collect())
     };
-    let communicators = list(sections, "collectives")?;
-    let on_communicator = |part: &Value| communicators.iter().any(|one| one["identity"] == part["identity"]);
+    let rows: Vec<(&Value, &Value)> = list(sections, "collectives")?
+        .iter()
+        .flat_map(|comm| comm["functions"].as_array().into_iter().flatten().map(move |one| (comm, one)))
+        .map(|(comm, one)| (&comm["identity"], &one["function"]))
+        .collect();
+    let on_communicator = |part: &Value| rows.contains(&(&part["identity"], &part["function"]));
     let (collectives, others): (Vec<Value>, Vec<Value>) =
         list(waits, "of_collectives")?.iter().cloned().partition(on_communicator);
     let on_object = |part: &Value| {
         let function = part["function"].as_str().unwrap_or_default();
         ["MPI_Win_", "MPI_File_"].iter().any(|objects| function.starts_with(objects))
     };
-    ensure!(others.iter().all(on_object), "no section has one of {others:?}");
+    ensure!(others.iter().all(on_object), "no row has one of {others:?}");
     let messages = list(waits, "of_messages")?;
     let (functions, pairs) = (inside("collectives", "functions")?, inside("peers", "pairs")?);
     for (list, of_list, section, of_section) in [
