@@ -274,11 +274,13 @@ impl Case<'_> {
         over: &dyn Fn(ProcessIndex) -> bool,
     ) -> Option<(Kind, Vec<ProcessIndex>, String)> {
         let comm = self.snapshot.communicators.get(receive.matches.comm as usize)?;
-        let others: Vec<ProcessIndex> = comm.members.iter().copied().filter(|one| *one != stuck).collect();
+        let others = || comm.members.iter().copied().filter(|one| *one != stuck);
         let gone = |one: ProcessIndex| self.process(one).is_some_and(Process::is_gone);
-        if !others.iter().all(|other| over(*other) || gone(*other)) {
+        // Checked before they are collected: many ranks may wait for many others.
+        if !others().all(|other| over(other) || gone(other)) {
             return None;
         }
+        let others: Vec<ProcessIndex> = others().collect();
         let least = self.least(stuck, receive);
         let fewer = least.as_ref().map_or_else(String::new, |least| self.sent_least(least, stuck) + "; ");
         let verdict = format!(
