@@ -3,7 +3,7 @@
 //!
 //! Such a job never stalls as a whole. A partial hang is reported only if it is certain and was already found
 //! `--hang-after` seconds earlier. It is looked for only while some rank has made no progress for that long,
-//! and the looks take a bounded share of the time.
+//! and the looks take at most a tenth of one processor on the host of this process.
 
 use super::APART;
 use super::reporter::Reporter;
