@@ -48,7 +48,7 @@ impl JobReport {
         let call_sites = sites::join(observed.iter().map(|o| (who(o), &o.facts.call_sites)));
         let ranks: Vec<RankReport> = observed.iter().map(|o| rank_report(o, &worlds)).collect();
         let times = observed.iter().any(|o| o.process.times);
-        let spent = spent_at(&call_sites, &ranks);
+        let spent = spent_by_rank(&observed, &ranks);
         let waits = match seen {
             Some((seen, symbols)) => seen.waits(&observations, time(&ranks, &spent), symbols),
             None => waits::of(&observations, time(&ranks, &spent)),
@@ -169,43 +169,51 @@ fn unseen(observed: &[Observed], silent: usize) -> Option<(String, Members)> {
 }
 
 /// The times that waits are parts of.
-fn time<'a>(ranks: &[RankReport], spent: &'a waits::SpentAt) -> waits::Time<'a> {
+fn time<'a>(ranks: &[RankReport], spent: &'a waits::SpentByRank) -> waits::Time<'a> {
     let waiting =
         |(name, calls): (&String, &Calls)| if waits::can_wait(name) { calls.seconds() } else { 0.0 };
-    let open = open(ranks).filter(|(name, ..)| waits::can_wait(name)).map(|(.., seconds)| seconds);
+    let open = ranks.iter().flat_map(open).filter(|(name, ..)| waits::can_wait(name));
     let collective = |(name, calls): (&String, &Calls)| {
         if waits::is_collective_that_waits(name) { calls.seconds() } else { 0.0 }
     };
-    let inside = |rank: &RankReport| rank.mpi_s + rank.polling_share * rank.thread_s;
     waits::Time {
-        most: Some(total(ranks.iter().map(inside))),
         threads: total(ranks.iter().map(|rank| rank.thread_s)),
-        waiting: total(ranks.iter().flat_map(|rank| rank.calls.iter().map(waiting)).chain(open)),
+        waiting: total(
+            ranks.iter().flat_map(|rank| rank.calls.iter().map(waiting)).chain(open.map(|(.., s)| s)),
+        ),
         collectives: total(ranks.iter().flat_map(|rank| rank.calls.iter().map(collective))),
-        at: Some(spent),
+        spent: Some(spent),
     }
 }
 
-/// Returns the calls that have not returned: function, place, seconds.
-fn open(ranks: &[RankReport]) -> impl Iterator<Item = (&str, Option<&str>, f64)> {
-    let threads = ranks.iter().flat_map(|rank| &rank.by_thread);
-    threads.filter_map(|thread| {
+/// Returns the calls of a rank that have not returned: function, place, seconds.
+fn open(rank: &RankReport) -> impl Iterator<Item = (&str, Option<&str>, f64)> {
+    rank.by_thread.iter().filter_map(|thread| {
         Some((thread.in_call.as_deref()?, thread.call_place.as_deref(), thread.in_call_s))
     })
 }
 
-/// Returns the time spent in calls at each place.
-fn spent_at(sites: &sites::JobSites, ranks: &[RankReport]) -> waits::SpentAt {
-    let mut spent = waits::SpentAt::new();
-    let ended =
-        sites.sites.iter().map(|site| (site.function.as_str(), site.place.as_str(), site.totals.seconds()));
-    let open = open(ranks).map(|(function, place, seconds)| (function, place.unwrap_or_default(), seconds));
-    for (function, place, seconds) in ended.chain(open) {
-        *spent.entry((function.to_owned(), place.to_owned())).or_default() += seconds;
+/// Returns the time that each rank spent in calls.
+fn spent_by_rank(observed: &[Observed], ranks: &[RankReport]) -> waits::SpentByRank {
+    let mut all = waits::SpentByRank::new();
+    for (observed, rank) in observed.iter().zip(ranks) {
+        let spent = all.entry((rank.world.as_str().into(), rank.rank)).or_default();
+        spent.all += rank.mpi_s + rank.polling_share * rank.thread_s;
+        let sites = &observed.facts.call_sites;
+        let ended = sites.sites.iter().map(|site| {
+            (site.function.as_str(), site.place.as_deref().unwrap_or_default(), site.totals.seconds())
+        });
+        let open = || open(rank).map(|(function, place, s)| (function, place.unwrap_or_default(), s));
+        for (function, place, seconds) in ended.chain(open()) {
+            *spent.places.entry((function.to_owned(), place.to_owned())).or_default() += seconds;
+        }
+        spent.places.retain(|(function, _), _| sites.rest.iter().all(|rest| rest.function != *function));
+        let ended = rank.calls.iter().map(|(function, calls)| (function.as_str(), calls.seconds()));
+        for (function, seconds) in ended.chain(open().map(|(function, _, seconds)| (function, seconds))) {
+            *spent.functions.entry(function.to_owned()).or_default() += seconds;
+        }
     }
-    // Some of their places are unknown.
-    spent.retain(|(function, _), _| sites.rest.iter().all(|rest| rest.function != *function));
-    spent
+    all
 }
 
 /// Requires processes sorted by world.

@@ -2,6 +2,7 @@
 
 use super::alike::{Alike, Origin, UNNAMED, Who};
 use super::{Began, Cause, Lost};
+use crate::base::total::total;
 use crate::jobs::worlds::Members;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -12,8 +13,8 @@ const MOST: usize = 1000;
 /// The amount of waiting.
 #[derive(Debug, Clone, Default)]
 pub struct Amount {
-    pub ranks: BTreeSet<Who>,
-    pub ns: u64,
+    /// Nanoseconds by rank.
+    pub ranks: BTreeMap<Who, u64>,
     pub times: u64,
     /// Including an estimate for what was not observed.
     pub estimated_s: f64,
@@ -22,6 +23,27 @@ pub struct Amount {
 }
 
 impl Amount {
+    /// Returns the nanoseconds of all ranks.
+    pub fn ns(&self) -> u64 {
+        self.ranks.values().copied().fold(0, u64::saturating_add)
+    }
+
+    /// Returns the same in seconds.
+    pub fn seconds(&self) -> f64 {
+        self.ns() as f64 / 1e9
+    }
+
+    /// Reduces the time of each rank, in order of rank, to a share of it.
+    pub fn reduce(&mut self, shares: impl Iterator<Item = f64>) {
+        let before_s = self.seconds();
+        for (ns, share) in self.ranks.values_mut().zip(shares) {
+            *ns = (*ns as f64 * share) as u64;
+        }
+        if before_s > 0.0 {
+            self.estimated_s *= (self.seconds() / before_s).powi(2);
+        }
+    }
+
     /// Resolves places that were only recorded.
     pub fn put_into_words(&mut self, words: &dyn Fn(&str) -> String) {
         let mut all = BTreeMap::new();
@@ -41,8 +63,10 @@ const MOST_ORIGINS: usize = 64;
 /// Adds waits.
 pub fn add(all: &mut Amounts, key: Alike, amount: Amount) {
     let known = all.entry(key).or_default();
-    known.ranks.extend(amount.ranks);
-    known.ns = known.ns.saturating_add(amount.ns);
+    for (who, ns) in amount.ranks {
+        let sum = known.ranks.entry(who).or_default();
+        *sum = sum.saturating_add(ns);
+    }
     known.times = known.times.saturating_add(amount.times);
     known.estimated_s += amount.estimated_s;
     for (origin, ns) in amount.origins {
@@ -51,6 +75,11 @@ pub fn add(all: &mut Amounts, key: Alike, amount: Amount) {
             *sum = sum.saturating_add(ns);
         }
     }
+}
+
+/// Returns the seconds of all of them.
+pub fn seconds(all: &Amounts) -> f64 {
+    total(all.values().map(Amount::seconds))
 }
 
 /// Resolves waits during work whose preceding call is unknown, as for the first call still recorded: the rank
@@ -62,7 +91,7 @@ pub fn name_unnamed_calls(all: &mut Amounts) {
             let named = known.meanwhile.starts_with(UNNAMED) && known.meanwhile != UNNAMED;
             named && Alike { meanwhile: UNNAMED.to_owned(), ..known.clone() } == key
         };
-        let most = all.iter().filter(|(known, _)| same(known)).max_by_key(|(_, amount)| amount.ns);
+        let most = all.iter().filter(|(known, _)| same(known)).max_by_key(|(_, amount)| amount.ns());
         if let Some(named) = most.map(|(known, _)| known.clone())
             && let Some(mut amount) = all.remove(&key)
         {
@@ -83,7 +112,7 @@ pub fn causes(all: &Amounts, thread_s: f64, number: impl Fn(&str) -> usize) -> V
     for (key, amount) in all {
         for (origin, ns) in &amount.origins {
             let (ranks, all, through_others) = causes.entry(origin).or_default();
-            ranks.extend(&amount.ranks);
+            ranks.extend(amount.ranks.keys());
             *all += ns;
             if origin.0 != key.culprit {
                 *through_others += ns;
@@ -115,14 +144,14 @@ fn part_of(seconds: f64, all: f64) -> f64 {
 /// Returns the waits in descending order of time. `number` maps a world to its number in the job.
 pub fn list(all: Amounts, thread_s: f64, estimated: bool, number: impl Fn(&str) -> usize) -> Vec<Lost> {
     let lost = |(key, amount): (Alike, Amount)| {
-        let seconds = amount.ns as f64 / 1e9;
+        let seconds = amount.seconds();
         let members = |who: &mut dyn Iterator<Item = &Who>| {
             who.map(|(world, rank)| (number(world), *rank)).collect::<Members>()
         };
         let began = began(&key, &amount.origins, &members);
         Lost {
             kind: key.kind,
-            ranks: members(&mut amount.ranks.iter()),
+            ranks: members(&mut amount.ranks.keys()),
             function: key.function,
             line: key.line,
             seconds,

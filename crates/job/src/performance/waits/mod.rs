@@ -51,6 +51,7 @@ mod collectives;
 mod entered;
 mod estimate;
 mod hosts;
+mod left;
 mod locks;
 mod merge;
 mod messages;
@@ -448,15 +449,23 @@ pub struct Time<'a> {
     pub waiting: f64,
     /// The part of these in collectives.
     pub collectives: f64,
-    /// In all calls, including open ones, and between the calls of polling loops, if known: an upper bound of
-    /// waiting.
-    pub most: Option<f64>,
-    /// The same at each place, except for polling functions, if known.
-    pub at: Option<&'a SpentAt>,
+    /// Of each rank in calls, if known: an upper bound of its waiting.
+    pub spent: Option<&'a SpentByRank>,
 }
 
-/// Seconds in calls of all ranks, including open ones, by function and place.
-pub type SpentAt = BTreeMap<(String, String), f64>;
+/// The time of each rank (its world, its rank) in calls.
+pub type SpentByRank = BTreeMap<(Arc<str>, Option<u32>), SpentInCalls>;
+
+/// Seconds that a rank spent in calls, including open ones.
+#[derive(Debug, Default, Clone)]
+pub struct SpentInCalls {
+    /// In all calls, and between the calls of polling loops.
+    pub all: f64,
+    /// By function.
+    pub functions: BTreeMap<String, f64>,
+    /// By function and place. Functions that were called from unknown places too are left out.
+    pub places: BTreeMap<(String, String), f64>,
+}
 
 /// Total seconds spent so far by the processes of a job.
 #[derive(Debug, Default, Clone, Copy)]

@@ -8,14 +8,14 @@
 //! any moment of the sample had not arrived.
 
 use super::alike::{Alike, Who};
+use super::left::Left;
 use super::merge::{self, Amount, Amounts};
-use super::{Kind, Lost, SpentAt, Waiting, can_wait_for_messages, is_collective_that_waits, is_looked_at};
+use super::{Kind, Lost, Waiting, can_wait_for_messages, is_collective_that_waits, is_looked_at};
 use crate::base::total::total;
-use crate::base::waiting_functions::asks;
 use crate::observation::{self, Observation};
 use crate::questions::why::{Awaited, Call, Part, ProcessIndex, awaited, snapshot};
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Maximum number of sentences remembered.
@@ -112,8 +112,8 @@ impl Samples {
         }
         let ns = (seconds * sample.part * 1e9) as u64;
         let estimated_s = wrong_s * wrong_s;
-        let amount =
-            Amount { ranks: [sample.who.clone()].into(), ns, times, estimated_s, ..Amount::default() };
+        let ranks = [(sample.who.clone(), ns)].into();
+        let amount = Amount { ranks, times, estimated_s, ..Amount::default() };
         merge::add(&mut self.found, sample.key.clone(), amount);
     }
 
@@ -138,92 +138,29 @@ impl Samples {
         }
     }
 
-    /// Returns the result: at most `most_s` in total, and at most what is left at each place if that is
-    /// known, since a wait is part of the time spent there. `number` maps a world to its number in the job.
+    /// Returns the result: at most what is left of the time in calls if that is known, since waits are part of
+    /// it. `number` maps a world to its number in the job.
     pub fn finish(
         mut self,
         thread_s: f64,
-        (most_s, most_at): (Option<f64>, Option<Left>),
+        left: Option<Left<'_>>,
         number: impl Fn(&str) -> usize,
     ) -> Option<Sampled> {
         if self.is_empty() {
             return None;
         }
         merge::name_unnamed_calls(&mut self.found);
-        if let Some(most_at) = most_at {
-            self.shrink_places_to(&most_at);
+        if let Some(left) = left {
+            left.bound(&mut self.found);
         }
-        self.shrink_to(most_s.unwrap_or(f64::INFINITY));
         let squares = total(self.found.values().map(|amount| amount.estimated_s));
-        let all_s = seconds(&self.found);
-        self.found.retain(|_, amount| amount.ns as f64 / 1e9 > LEAST_ERRORS * amount.estimated_s.sqrt());
-        let unsure_s = (all_s - seconds(&self.found)).max(0.0);
+        let all_s = merge::seconds(&self.found);
+        self.found.retain(|_, amount| amount.seconds() > LEAST_ERRORS * amount.estimated_s.sqrt());
+        let unsure_s = (all_s - merge::seconds(&self.found)).max(0.0);
         let list = merge::list(self.found, thread_s, false, number);
         let seconds = total(list.iter().map(|lost| lost.seconds));
         Some(Sampled { looks: self.looks, seconds, error_s: 2.0 * squares.sqrt(), unsure_s, list })
     }
-}
-
-/// Seconds at each place that may have been spent waiting, apart from waits that are recorded individually.
-pub struct Left<'a>(BTreeMap<(&'a str, &'a str), f64>);
-
-impl<'a> Left<'a> {
-    /// Returns what is left of the time in calls.
-    pub fn of(spent: &'a SpentAt, recorded: &'a Amounts) -> Self {
-        let places =
-            spent.iter().map(|((function, place), spent_s)| ((function.as_str(), place.as_str()), *spent_s));
-        let mut left: BTreeMap<_, f64> = places.collect();
-        for (key, amount) in recorded {
-            if let Some(left_s) = left.get_mut(&place(key)) {
-                *left_s = (*left_s - amount.ns as f64 / 1e9).max(0.0);
-            }
-        }
-        Self(left)
-    }
-}
-
-fn place(key: &Alike) -> (&str, &str) {
-    (&key.function, key.line.as_deref().unwrap_or_default())
-}
-
-impl Samples {
-    /// Limits the total: a sample stands for the time around it, which may exceed the duration of the calls
-    /// it found.
-    fn shrink_to(&mut self, most_s: f64) {
-        let all_s = seconds(&self.found);
-        if all_s > most_s {
-            let part = most_s.max(0.0) / all_s;
-            self.found.values_mut().for_each(|amount| shrink(amount, part));
-        }
-    }
-
-    /// Limits the time at each place. Time between the calls of a polling loop belongs to no place.
-    fn shrink_places_to(&mut self, most: &Left<'_>) {
-        let mut found: BTreeMap<(&str, &str), f64> = BTreeMap::new();
-        for (key, amount) in self.found.iter().filter(|(key, _)| !asks(&key.function)) {
-            *found.entry(place(key)).or_default() += amount.ns as f64 / 1e9;
-        }
-        let too_much = found.into_iter().filter_map(|((function, line), all_s)| {
-            let part = most.0.get(&(function, line))? / all_s;
-            (part < 1.0).then(|| ((function.to_owned(), line.to_owned()), part))
-        });
-        let too_much: HashMap<(String, String), f64> = too_much.collect();
-        for (key, amount) in &mut self.found {
-            let (function, line) = place(key);
-            if let Some(part) = too_much.get(&(function.to_owned(), line.to_owned())) {
-                shrink(amount, *part);
-            }
-        }
-    }
-}
-
-fn shrink(amount: &mut Amount, part: f64) {
-    amount.ns = (amount.ns as f64 * part) as u64;
-    amount.estimated_s *= part * part;
-}
-
-fn seconds(found: &Amounts) -> f64 {
-    total(found.values().map(|amount| amount.ns as f64 / 1e9))
 }
 
 fn samples(observations: &[Observation], stood: &[Stood]) -> Vec<Sample> {
@@ -382,41 +319,21 @@ mod tests {
         let mut all = Samples::default();
         let waits = Some(("MPI_Recv", Some(0), 0.001));
         looks(&mut all, 0, 101, &|_| vec![rank(0, None), rank(1, waits), rank(MOVES_ON, waits)]);
-        let found = all.finish(2.0, (None, None), |_| 0).unwrap();
+        let found = all.finish(2.0, None, |_| 0).unwrap();
         assert!((found.seconds - 2.0).abs() < 0.02, "{found:#?}");
         assert_eq!(found.list.len(), 1);
     }
 
     #[test]
-    fn waits_never_exceed_the_time_spent_waiting() {
+    fn waits_of_a_rank_never_exceed_its_time_in_calls() {
         let mut all = Samples::default();
         let waits = Some(("MPI_Recv", Some(0), 0.001));
-        looks(&mut all, 0, 101, &|_| vec![rank(0, None), rank(1, waits), rank(MOVES_ON, waits)]);
-        let found = all.finish(2.0, (Some(1.2), None), |_| 0).unwrap();
-        assert!((found.seconds - 1.2).abs() < 1e-6, "{found:#?}");
-    }
-
-    #[test]
-    fn waits_at_a_place_never_exceed_the_time_spent_there() {
-        let mut all = Samples::default();
-        let waits = Some(("MPI_Recv", Some(0), 0.001));
-        looks(&mut all, 0, 101, &|_| vec![rank(0, None), rank(1, waits), rank(MOVES_ON, waits)]);
-        let spent = SpentAt::from([(("MPI_Recv".to_owned(), "heat.c:40".to_owned()), 0.7)]);
+        looks(&mut all, 0, 101, &|_| vec![rank(0, None), rank(1, waits)]);
+        let rank = |all| super::super::SpentInCalls { all, ..Default::default() };
+        let spent = [(("w".into(), Some(0)), rank(0.9)), (("w".into(), Some(1)), rank(0.7))].into();
         let nothing = Amounts::new();
-        let left = Left::of(&spent, &nothing);
-        let found = all.clone().finish(2.0, (Some(1.2), Some(left)), |_| 0).unwrap();
+        let found = all.finish(2.0, Some(Left::of(&spent, &nothing)), |_| 0).unwrap();
         assert!((found.seconds - 0.7).abs() < 1e-6, "{found:#?}");
-        let key = Alike {
-            kind: Kind::LATE_SENDER,
-            function: "MPI_Recv".to_owned(),
-            line: Some("heat.c:40".to_owned()),
-            culprit: ("w".into(), Some(0)),
-            meanwhile: String::new(),
-        };
-        let recorded = Amounts::from([(key, Amount { ns: 300_000_000, ..Amount::default() })]);
-        let left = Left::of(&spent, &recorded);
-        let found = all.finish(2.0, (None, Some(left)), |_| 0).unwrap();
-        assert!((found.seconds - 0.4).abs() < 1e-6, "{found:#?}");
     }
 
     #[test]
@@ -432,7 +349,7 @@ mod tests {
             let stood = Stood { steady: true, waits: true, records: true };
             all.look(10_000_000 * look, &seen, &[stood; 3]);
         }
-        let found = all.finish(1.5, (None, None), |_| 0).unwrap();
+        let found = all.finish(1.5, None, |_| 0).unwrap();
         let functions: Vec<&str> = found.list.iter().map(|lost| lost.function.as_str()).collect();
         assert_eq!(functions, ["MPI_Win_wait"]);
     }
@@ -459,7 +376,7 @@ mod tests {
             let seen = |starts| [rank(0, None), waits(1, starts, 0.01 * look as f64), rank(2, None)];
             all.look(10_000_000 * look, &seen(1), &[stood; 3]);
         }
-        let found = all.finish(1.5, (None, None), |_| 0).unwrap();
+        let found = all.finish(1.5, None, |_| 0).unwrap();
         assert!((found.seconds - 0.49).abs() < 0.011, "{found:#?}");
         assert!(
             found.list.iter().all(|lost| lost.function == "MPI_Wait" && lost.kind == Kind::N_TO_N),
@@ -477,7 +394,7 @@ mod tests {
         };
         looks(&mut all, 100, 50, &waiting);
         looks(&mut all, 600, 10, &|_| Vec::new());
-        let found = all.finish(2.1, (None, None), |_| 0).unwrap();
+        let found = all.finish(2.1, None, |_| 0).unwrap();
         assert_eq!(found.looks, 70);
         let [lost] = found.list.as_slice() else { panic!("{found:#?}") };
         assert!((lost.seconds - 0.5).abs() < 0.011, "{lost:?}");
@@ -505,7 +422,7 @@ mod tests {
             vec![rank(0, None), rank(1, rare), rank(2, Some(("MPI_Recv", None, 1.0)))]
         });
         looks(&mut all, 500, 50, &|_| vec![rank(0, None), rank(1, Some(("MPI_Barrier", Some(0), 1.0)))]);
-        let found = all.clone().finish(1.0, (None, None), |_| 0).unwrap();
+        let found = all.clone().finish(1.0, None, |_| 0).unwrap();
         assert_eq!((found.list, found.seconds), (Vec::new(), 0.0));
         assert!((found.unsure_s - 0.015).abs() < 1e-6, "what may be chance is not lost: {}", found.unsure_s);
         let text = serde_json::to_string(&all).unwrap();

@@ -15,8 +15,7 @@ struct Line {
     line: Option<String>,
     culprit: Sent,
     meanwhile: String,
-    ranks: Vec<Sent>,
-    ns: u64,
+    ranks: Vec<(Sent, u64)>,
     times: u64,
     estimated_s: f64,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -38,8 +37,7 @@ pub fn serialize<S: Serializer>(all: &Amounts, serializer: S) -> Result<S::Ok, S
         line: key.line.clone(),
         culprit: sent(&key.culprit),
         meanwhile: key.meanwhile.clone(),
-        ranks: amount.ranks.iter().map(sent).collect(),
-        ns: amount.ns,
+        ranks: amount.ranks.iter().map(|(who, ns)| (sent(who), *ns)).collect(),
         times: amount.times,
         estimated_s: amount.estimated_s,
         origins: amount
@@ -54,12 +52,12 @@ pub fn serialize<S: Serializer>(all: &Amounts, serializer: S) -> Result<S::Ok, S
 pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Amounts, D::Error> {
     let mut all = Amounts::new();
     for line in Vec::<Line>::deserialize(deserializer)? {
-        let Line { kind, function, line, culprit, meanwhile, ranks, ns, times, estimated_s, origins } = line;
+        let Line { kind, function, line, culprit, meanwhile, ranks, times, estimated_s, origins } = line;
         let key = Alike { kind, function, line, culprit: heard(culprit), meanwhile };
-        let ranks = ranks.into_iter().map(heard).collect();
+        let ranks = ranks.into_iter().map(|(who, ns)| (heard(who), ns)).collect();
         let origin = |(who, doing, ns): (Sent, String, u64)| ((heard(who), doing.into()), ns);
         let origins = origins.into_iter().map(origin).collect();
-        merge::add(&mut all, key, Amount { ranks, ns, times, estimated_s, origins });
+        merge::add(&mut all, key, Amount { ranks, times, estimated_s, origins });
     }
     Ok(all)
 }

@@ -6,12 +6,12 @@ use super::chain::{Chains, Meeting, Traced};
 use super::collectives::{self, Judged};
 use super::estimate::Estimate;
 use super::hosts::Hosts;
+use super::left::Left;
 use super::locks::{self, Watch};
 use super::merge::{self, Amount, Amounts};
 use super::messages;
 use super::named::{NamedWait, Names};
 use super::parts::{Part, Parts};
-use super::sampled::Left;
 use super::stream::{LATER, Settled, Stream};
 use super::{Estimated, Samples, Spent, Stood, Time, Waiting, Waits};
 use crate::base::total::total;
@@ -131,8 +131,7 @@ impl Sum {
                 self.parts.add(part, seconds);
             }
             let amount = Amount {
-                ranks: [named.who].into(),
-                ns: named.ns,
+                ranks: [(named.who, named.ns)].into(),
                 times: 1,
                 estimated_s: seconds,
                 origins: origins.into_iter().collect(),
@@ -305,10 +304,8 @@ impl Sum {
         merge::name_unnamed_calls(&mut all.found);
         let messages_recorded = observations.iter().any(|seen| seen.ledger.is_some());
         let sampled = std::mem::take(&mut all.samples);
-        let exact_s = total(all.found.values().map(|amount| amount.ns as f64 / 1e9));
-        let most_s = time.most.map(|most_s| most_s - exact_s);
-        let most_at = time.at.map(|at| Left::of(at, &all.found));
-        let sampled = sampled.finish(time.threads, (most_s, most_at), number);
+        let left = time.spent.map(|spent| Left::of(spent, &all.found));
+        let sampled = sampled.finish(time.threads, left, number);
         let causes = merge::causes(&all.found, time.threads, number);
         let (of_collectives, of_messages) = std::mem::take(&mut all.parts).listed(number);
         let list = merge::list(all.found, time.threads, estimated.is_some(), number);

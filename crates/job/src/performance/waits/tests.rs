@@ -75,7 +75,7 @@ fn of(observations: &[Observation], time: Time<'_>) -> Waits {
 }
 
 fn lines_of(observations: &[Observation]) -> Vec<(Kind, String)> {
-    let found = of(observations, Time { threads: 1.0, waiting: 1.0, collectives: 1.0, most: None, at: None });
+    let found = of(observations, Time { threads: 1.0, waiting: 1.0, collectives: 1.0, spent: None });
     found.list.iter().map(|lost| (lost.kind, lost.to_string())).collect()
 }
 
@@ -175,7 +175,7 @@ fn a_late_rank_is_described_by_the_call_it_was_in() {
 fn ranks_of_different_hosts_are_not_compared() {
     let late = with_collectives(rank(0, 2), &[("MPI_Barrier", None, 500, 501)]);
     let early = with_collectives(rank(1, 2), &[("MPI_Barrier", None, 100, 501)]);
-    let time = Time { threads: 1.0, waiting: 1.0, collectives: 1.0, most: None, at: None };
+    let time = Time { threads: 1.0, waiting: 1.0, collectives: 1.0, spent: None };
     let near = of(&[late.clone(), early.clone()], time);
     assert!(near.one_clock && near.list.len() == 1, "{near:?}");
     let far = of(&[late, Observation { host: "n2".into(), ..early }], time);
@@ -190,7 +190,7 @@ fn ranks_of_two_hosts_share_a_clock_and_only_waits_longer_than_its_error_count()
         rank(1, 2),
         &[("MPI_Barrier", None, 1_100, 1_106), ("MPI_Bcast", Some(0), 1_300, 1_501)],
     );
-    let time = Time { threads: 1.0, waiting: 1.0, collectives: 1.0, most: None, at: None };
+    let time = Time { threads: 1.0, waiting: 1.0, collectives: 1.0, spent: None };
     let mut here = late;
     here.by_clock(0, |ns| ns);
     // That host's clock is a second ahead, known with an error of three milliseconds.
@@ -257,7 +257,7 @@ fn spent(count: u64) -> Spent {
 }
 
 fn after(count: u64) -> Time<'static> {
-    Time { threads: 20.0, waiting: inside(count), collectives: inside(count), most: None, at: None }
+    Time { threads: 20.0, waiting: inside(count), collectives: inside(count), spent: None }
 }
 
 #[test]
@@ -350,7 +350,7 @@ fn finish(mut sum: Sum, last: &[Observation], spent: Spent) -> Waits {
     sum.add_last(last, spent);
     sum.finish(
         last,
-        Time { threads: 20.0, waiting: spent.messages, collectives: 0.0, most: None, at: None },
+        Time { threads: 20.0, waiting: spent.messages, collectives: 0.0, spent: None },
         &str::to_owned,
     )
 }
@@ -385,8 +385,7 @@ fn a_receive_waits_during_its_probe_but_not_during_work_before_the_receive() {
         let mut sum = Sum::default();
         sum.add(&ends, Spent::default());
         let followed = finish(sum, &ends, Spent::default());
-        let looked_at_once =
-            of(&ends, Time { threads: 1.0, waiting: 1.0, collectives: 0.0, most: None, at: None });
+        let looked_at_once = of(&ends, Time { threads: 1.0, waiting: 1.0, collectives: 0.0, spent: None });
         for waits in [&followed, &looked_at_once] {
             assert_eq!(waits.list.len(), followed.list.len(), "{waits:#?}");
         }
@@ -498,10 +497,8 @@ fn a_propagated_delay_is_attributed_to_its_origin() {
         vec![line(0, 1, "MPI_Recv", "a.c:2", [10, 10, 411])],
     );
     let third = with_messages(met(2), vec![], vec![line(1, 1, "MPI_Recv", "a.c:4", [111, 111, 512])]);
-    let found = of(
-        &[first, second, third],
-        Time { threads: 2.0, waiting: 2.0, collectives: 0.1, most: None, at: None },
-    );
+    let found =
+        of(&[first, second, third], Time { threads: 2.0, waiting: 2.0, collectives: 0.1, spent: None });
     let lines: Vec<String> = found.list.iter().map(ToString::to_string).collect();
     let wanted = [
         "rank 1 lost 400 ms (20 %) in MPI_Recv at a.c:2 waiting for rank 0, which was computing after MPI_Barrier at heat.c:10",

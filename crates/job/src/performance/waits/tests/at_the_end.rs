@@ -64,11 +64,10 @@ fn activities_are_described_with_names_for_places_that_samples_only_recorded() {
     let mut sum = Sum::default();
     sum.sample(350 * MS, &[receives], &[]);
     let last = [inside, open_at_the_end(late(), None)];
-    let found = sum.finish(
-        &last,
-        Time { threads: 1.0, waiting: 1.0, collectives: 1.0, most: None, at: None },
-        &|text| text.replace("noted", "heat.c:99"),
-    );
+    let found =
+        sum.finish(&last, Time { threads: 1.0, waiting: 1.0, collectives: 1.0, spent: None }, &|text| {
+            text.replace("noted", "heat.c:99")
+        });
     let doing: Vec<&str> = found.list.iter().map(|lost| lost.meanwhile.as_str()).collect();
     assert_eq!(doing, ["in MPI_Recv at heat.c:99"]);
 }
