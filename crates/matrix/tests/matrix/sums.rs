@@ -157,8 +157,8 @@ fn of_parts(waits: &Value) -> Result<()> {
     Ok(())
 }
 
-/// The sections contain all waits in collectives and for messages, each where it belongs; collective calls on
-/// windows and files have no row.
+/// The sections contain all waits in collectives and for messages, each where it belongs; calls that free
+/// their object have no row.
 fn in_sections(report: &Value) -> Result<()> {
     let (waits, sections) = (&report["waits"], &report["sections"]);
     let inside = |section: &str, parts: &str| -> Result<Vec<Value>> {
@@ -170,14 +170,14 @@ fn in_sections(report: &Value) -> Result<()> {
         .flat_map(|comm| comm["functions"].as_array().into_iter().flatten().map(move |one| (comm, one)))
         .map(|(comm, one)| (&comm["identity"], &one["function"]))
         .collect();
-    let on_communicator = |part: &Value| rows.contains(&(&part["identity"], &part["function"]));
+    let has_row = |part: &Value| rows.contains(&(&part["identity"], &part["function"]));
     let (collectives, others): (Vec<Value>, Vec<Value>) =
-        list(waits, "of_collectives")?.iter().cloned().partition(on_communicator);
-    let on_object = |part: &Value| {
-        let function = part["function"].as_str().unwrap_or_default();
-        ["MPI_Win_", "MPI_File_"].iter().any(|objects| function.starts_with(objects))
+        list(waits, "of_collectives")?.iter().cloned().partition(has_row);
+    let frees = |part: &Value| {
+        let free = ["MPI_Win_free", "MPI_File_close", "MPI_Comm_free", "MPI_Comm_disconnect"];
+        free.iter().any(|function| part["function"] == *function)
     };
-    ensure!(others.iter().all(on_object), "no row has one of {others:?}");
+    ensure!(others.iter().all(frees), "no row has one of {others:?}");
     let messages = list(waits, "of_messages")?;
     let (functions, pairs) = (inside("collectives", "functions")?, inside("peers", "pairs")?);
     for (list, of_list, section, of_section) in [

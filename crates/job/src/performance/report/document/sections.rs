@@ -28,7 +28,7 @@ pub struct Sections {
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Exchange {
-    /// The communicator, as text for users.
+    /// The communicator, window or file, as text for users.
     pub communicator: String,
     /// Its identity, the same on all its ranks.
     pub identity: String,
@@ -69,7 +69,7 @@ pub struct Pair {
     pub receiver_wait_s: Option<f64>,
 }
 
-/// Collectives on one communicator.
+/// Collectives on one communicator, window or file.
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Collectives {
@@ -89,13 +89,13 @@ pub struct Collectives {
     /// Bytes of all collectives on all members: each rank's part, as for call sites.
     pub bytes: u64,
     /// By function, in descending order of time, then of calls. Not included here and in `bytes`: calls at a
-    /// place that uses too many communicators to distinguish, and calls that free the communicator.
+    /// place that uses too many objects to distinguish, and calls that free the object.
     pub functions: Vec<OfFunction>,
     /// The most recent collectives still recorded, each kind once, in descending order of frequency.
     pub last: Vec<Recent>,
 }
 
-/// Collectives of one function on one communicator, over all members.
+/// Collectives of one function on one communicator, window or file, over all members.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct OfFunction {

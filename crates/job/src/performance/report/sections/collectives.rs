@@ -1,4 +1,4 @@
-//! Collectives by communicator: how many each member entered, and the most recent ones.
+//! Collectives by communicator, window and file: how many each member entered, and the most recent ones.
 
 use super::part::Part;
 use crate::jobs::worlds::{Members, Worlds};
@@ -47,11 +47,13 @@ pub(super) fn collectives(
     found
 }
 
-/// Returns the collective calls at each place of a process, with the communicator's identity.
+/// Returns the collective calls at each place of a process, with the identity of the communicator, window or
+/// file.
 fn used<'a>(part: &'a Part<'_>) -> impl Iterator<Item = (u64, &'a str, &'a Totals)> {
     part.facts.call_sites.sites.iter().filter_map(|site| {
-        let comm = site.object.as_ref().filter(|object| object.kind == Kind::Communicator)?;
-        is_collective(&site.function).then_some((comm.identity.0, site.function.as_str(), &site.totals))
+        let shared = [Kind::Communicator, Kind::Window, Kind::File];
+        let object = site.object.as_ref().filter(|object| shared.contains(&object.kind))?;
+        is_collective(&site.function).then_some((object.identity.0, site.function.as_str(), &site.totals))
     })
 }
 
