@@ -2105,7 +2105,7 @@ class ReportCause(Record):
 
 
 class ReportCollectives(Record):
-    """Collectives on one communicator."""
+    """Collectives on one communicator, window or file."""
 
     #: The members that entered the fewest, unless all entered the same number.
     behind: Optional[str]
@@ -2116,7 +2116,7 @@ class ReportCollectives(Record):
     #: Number of collectives entered on it by the member that entered the most.
     entered: int
     #: By function, in descending order of time, then of calls. Not included here and in ``bytes``: calls at a place
-    #: that uses too many communicators to distinguish, and calls that free the communicator.
+    #: that uses too many objects to distinguish, and calls that free the object.
     functions: Rows[ReportOfFunction]
     #: Its identity, the same on all its ranks.
     identity: str
@@ -2165,7 +2165,7 @@ class ReportExchange(Record):
 
     #: Bytes sent on it.
     bytes: int
-    #: The communicator, as text for users.
+    #: The communicator, window or file, as text for users.
     communicator: str
     #: Its identity, the same on all its ranks.
     identity: str
@@ -2455,7 +2455,7 @@ class ReportOfCollectives(Record):
 
 
 class ReportOfFunction(Record):
-    """Collectives of one function on one communicator, over all members."""
+    """Collectives of one function on one communicator, window or file, over all members."""
 
     #: Bytes: each rank's part.
     bytes: int
