@@ -399,6 +399,7 @@ mod tests {
     use crate::jobs::discover::discover;
     use crate::model::locate::NoSymbols;
     use crate::test_image::TestImage;
+    use std::time::Instant;
 
     #[test]
     fn a_rank_that_has_not_called_mpi_is_seen_even_if_another_host_has_the_same_pid() {
@@ -416,5 +417,26 @@ mod tests {
         let seen = look(&job, &NoSymbols).observations;
         let places: Vec<_> = seen.iter().map(|one| (one.rank, one.host.as_str(), one.stage)).collect();
         assert_eq!(places, [(Some(0), "samplehost", Stage::Running), (Some(1), "elsewhere", Stage::Silent)]);
+    }
+
+    #[test]
+    fn a_job_has_stalled_for_as_long_as_its_most_silent_rank_although_others_make_calls() {
+        const SILENT: Duration = Duration::from_millis(30);
+        let name = "one-is-silent";
+        let [busy, silent] = [0, 1].map(|rank| TestImage::new(name, rank, 2));
+        busy.enters("MPI_Barrier", [1, 0, 0], 0, 0);
+        silent.enters("MPI_Recv", [1, 0, 1], 0, 7);
+        std::thread::sleep(SILENT);
+        let left = Instant::now();
+        busy.leaves();
+        let job = discover().into_iter().find(|job| job.name == name).unwrap();
+        let before = progress(&job).unwrap();
+        assert_eq!(before.calls, 1);
+        assert!(before.stalled >= SILENT, "{before:?}");
+        silent.leaves();
+        let after = progress(&job).unwrap();
+        assert!(after.stalled <= left.elapsed(), "{after:?}, before {before:?}");
+        let elsewhere = Progress { stalled: Duration::from_secs(9), ..Progress::default() };
+        assert_eq!(after.and(elsewhere).stalled, Duration::from_secs(9));
     }
 }

@@ -3,56 +3,67 @@
 
 use super::compared::paired;
 use super::{Slot, communicators::Communicators};
+use crate::observation::ledger::Line;
 use crate::observation::{Observation, Partitioned};
 use crate::questions::why::snapshot::{ProcessIndex, Unequal};
 use std::sync::Arc;
 
 /// Returns those whose requests are still known, and those in the ledgers of both ends.
 pub fn unequal(slots: &[Slot<'_>], communicators: &Communicators) -> Vec<Unequal> {
-    let mut found: Vec<Unequal> = Vec::new();
-    for (me, (_, _, seen)) in (0..).zip(slots) {
-        let Some(seen) = seen else { continue };
-        for send in seen.partitioned.iter().filter(|one| one.sends && one.starts > 0) {
-            found.extend(of_requests(slots, communicators, (me, seen), send));
-        }
-    }
-    for (me, (_, _, seen)) in (0..).zip(slots) {
-        let Some(seen) = seen else { continue };
-        for receive in seen.partitioned.iter().filter(|one| !one.sends && one.starts > 0) {
-            found.extend(of_freed_send(slots, communicators, (me, seen), receive));
-        }
-    }
-    let is_partitioned = |seen: &Option<&Observation>| {
-        let ledger = seen.and_then(|seen| seen.ledger.as_ref());
-        ledger.is_some_and(|ledger| ledger.sent.lines.iter().any(|line| line.partitioned))
-    };
-    if slots.iter().any(|(.., seen)| is_partitioned(seen)) {
-        let ends = paired(slots, communicators).into_iter().filter(|ends| ends.sent.partitioned);
-        for ends in ends.filter(|ends| ends.sent.bytes != ends.received.bytes) {
-            let place = |line: &crate::observation::ledger::Line| line.named.place.as_deref().map(Arc::from);
-            let one = Unequal {
-                comm: ends.comm,
-                tag: ends.sent.tag,
-                sent: (ends.sender, ends.sent.bytes, place(ends.sent)),
-                received: (ends.receiver, ends.received.bytes, place(ends.received)),
-            };
-            let known = |other: &Unequal| {
-                (other.comm, other.tag, other.sent.0, other.received.0)
-                    == (one.comm, one.tag, one.sent.0, one.received.0)
-            };
-            if !found.iter().any(known) {
-                found.push(one);
-            }
+    let sends = started(slots, true).filter_map(|(me, send)| of_requests(slots, communicators, me, send));
+    let receives =
+        started(slots, false).filter_map(|(me, receive)| of_freed_send(slots, communicators, me, receive));
+    let mut found: Vec<Unequal> = sends.chain(receives).collect();
+    let message = |one: &Unequal| (one.comm, one.tag, one.sent.0, one.received.0);
+    for one in of_ledgers(slots, communicators) {
+        if found.iter().all(|known| message(known) != message(&one)) {
+            found.push(one);
         }
     }
     found
+}
+
+/// A process and what was observed of it.
+type Own<'a> = (ProcessIndex, &'a Observation);
+
+/// Returns the requests of all processes for one end of partitioned messages, if they were started.
+fn started<'a>(slots: &'a [Slot<'_>], sends: bool) -> impl Iterator<Item = (Own<'a>, &'a Partitioned)> {
+    let seen = (0..).zip(slots).filter_map(|(me, (.., seen))| Some((me, (*seen)?)));
+    seen.flat_map(move |(me, seen)| {
+        let own = seen.partitioned.iter().filter(move |one| one.sends == sends && one.starts > 0);
+        own.map(move |one| ((me, seen), one))
+    })
+}
+
+/// Compares the ends of messages that both ledgers have.
+fn of_ledgers(slots: &[Slot<'_>], communicators: &Communicators) -> Vec<Unequal> {
+    let is_partitioned = |seen: &Observation| {
+        let ledger = seen.ledger.as_ref();
+        ledger.is_some_and(|ledger| ledger.sent.lines.iter().any(|line| line.partitioned))
+    };
+    if !slots.iter().filter_map(|(.., seen)| *seen).any(is_partitioned) {
+        return Vec::new();
+    }
+    let end = |who: ProcessIndex, line: &Line| (who, line.bytes, place(line.named.place.as_deref()));
+    let ends = paired(slots, communicators).into_iter().filter(|ends| ends.sent.partitioned);
+    let unequal = ends.filter(|ends| ends.sent.bytes != ends.received.bytes).map(|ends| Unequal {
+        comm: ends.comm,
+        tag: ends.sent.tag,
+        sent: end(ends.sender, ends.sent),
+        received: end(ends.receiver, ends.received),
+    });
+    unequal.collect()
+}
+
+fn place(place: Option<&str>) -> Option<Arc<str>> {
+    place.map(Arc::from)
 }
 
 /// Compares a receive with the ledger of its sender, which has freed its request.
 fn of_freed_send(
     slots: &[Slot<'_>],
     communicators: &Communicators,
-    (me, seen): (ProcessIndex, &Observation),
+    (me, seen): Own<'_>,
     receive: &Partitioned,
 ) -> Option<Unequal> {
     let from = communicators.partner(me, seen, receive.comm, receive.peer)?;
@@ -72,20 +83,15 @@ fn of_freed_send(
         return None;
     }
     let comm = communicators.index(receive.comm)?;
-    let sent = (from, first.bytes, first.named.place.as_deref().map(Arc::from));
-    Some(Unequal {
-        comm,
-        tag: receive.tag,
-        sent,
-        received: (me, bytes, receive.place.as_deref().map(Arc::from)),
-    })
+    let sent = (from, first.bytes, place(first.named.place.as_deref()));
+    Some(Unequal { comm, tag: receive.tag, sent, received: (me, bytes, place(receive.place.as_deref())) })
 }
 
 /// Compares the requests of both ends, if there is only one pair with that tag.
 fn of_requests(
     slots: &[Slot<'_>],
     communicators: &Communicators,
-    (me, seen): (ProcessIndex, &Observation),
+    (me, seen): Own<'_>,
     send: &Partitioned,
 ) -> Option<Unequal> {
     let to = communicators.partner(me, seen, send.comm, send.peer)?;
@@ -101,7 +107,7 @@ fn of_requests(
     });
     let receive = receives.next().filter(|receive| receive.starts > 0)?;
     let (sent, received) = (send.bytes?, receive.bytes?);
-    let place = |one: &Partitioned| one.place.as_deref().map(Arc::from);
+    let place = |one: &Partitioned| place(one.place.as_deref());
     (sent != received && receives.next().is_none() && alike.count() == 1).then(|| {
         let comm = communicators.index(send.comm)?;
         let (sent, received) = ((me, sent, place(send)), (to, received, place(receive)));
