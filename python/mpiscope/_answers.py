@@ -2500,7 +2500,8 @@ class ReportPair(Record):
     received_bytes: int
     #: Seconds for which the receiver waited for the sender.
     receiver_wait_s: Optional[float]
-    #: Seconds for which the sender waited for the receiver, as in ``waits.of_messages``; none if unknown.
+    #: Seconds for which the sender waited for the receiver, as in ``waits.of_messages``, or in
+    #: ``waits.sampled.of_messages`` if messages were not recorded individually; none if unknown.
     sender_wait_s: Optional[float]
     #: The receiver. An unobserved process of another world is written as its rank in the communicator, ``?.3``.
     to: str
@@ -2598,6 +2599,8 @@ class ReportSampled(Record):
     list: Rows[ReportLost]
     #: Number of samples.
     looks: int
+    #: Those for messages in this list, by communicator and pair of ranks, in descending order of time.
+    of_messages: Rows[ReportOfMessages]
     #: Total seconds of waits.
     seconds: float
     #: Seconds not in the list because they may be due to chance. Efficiencies include them, as these average over
@@ -3114,7 +3117,7 @@ ReportLost._classes = {"began": ReportBegan}
 ReportMessages._classes = {"most_pending": ReportMost, "most_posted": ReportMost, "sizes": ReportSizeClass}
 ReportRankReport._classes = {"by_thread": ReportThreadReport, "calls": ReportCalls, "ending": ReportEnding}
 ReportRankReport._maps = frozenset(["calls", "losses"])
-ReportSampled._classes = {"list": ReportLost}
+ReportSampled._classes = {"list": ReportLost, "of_messages": ReportOfMessages}
 ReportSections._classes = {"collectives": ReportCollectives, "crowded": ReportCrowd, "files": ReportFileUse, "memory": ReportMemory, "messages": ReportMessages, "peers": ReportExchange}
 ReportSilent._classes = {"ending": ReportEnding}
 ReportWaits._classes = {"causes": ReportCause, "estimated": ReportEstimated, "list": ReportLost, "of_collectives": ReportOfCollectives, "of_messages": ReportOfMessages, "sampled": ReportSampled}

@@ -178,12 +178,13 @@ fn in_sections(report: &Value) -> Result<()> {
         free.iter().any(|function| part["function"] == *function)
     };
     ensure!(others.iter().all(frees), "no row has one of {others:?}");
-    let messages = list(waits, "of_messages")?;
+    let sampled = waits["sampled"]["of_messages"].as_array().into_iter().flatten();
+    let messages: Vec<Value> = list(waits, "of_messages")?.iter().chain(sampled).cloned().collect();
     let (functions, pairs) = (inside("collectives", "functions")?, inside("peers", "pairs")?);
     for (list, of_list, section, of_section) in [
         (&*collectives, "seconds", &functions, "wait_s"),
-        (messages, "sender_s", &pairs, "sender_wait_s"),
-        (messages, "receiver_s", &pairs, "receiver_wait_s"),
+        (&messages, "sender_s", &pairs, "sender_wait_s"),
+        (&messages, "receiver_s", &pairs, "receiver_wait_s"),
     ] {
         alike(sum(list, |part| &part[of_list]), sum(section, |part| &part[of_section]), of_section)?;
     }

@@ -1,6 +1,6 @@
 //! Collectives by communicator, and the arguments of the last ones.
 
-use super::{more, waited, waits_are_estimated};
+use super::{collectives_marked, mark, more, waited};
 use crate::render::{Block, Table, bytes, count, time_of_calls};
 use mpiscope_job::Members;
 use mpiscope_job::performance::report::JobReport;
@@ -23,7 +23,7 @@ pub fn blocks(report: &JobReport) -> Vec<Block> {
         if !functions.is_empty() {
             blocks.push(table(&functions, &report.waits).into());
             let waits = functions.iter().take(MOST_KINDS).map(|one| one.wait_s);
-            blocks.extend(waits_are_estimated(waits, &report.waits));
+            blocks.extend(mark(waits, collectives_marked(&report.waits)));
             blocks.extend(more(MOST_KINDS, functions.len(), "functions"));
         }
         if !first.last.is_empty() {
@@ -90,7 +90,7 @@ fn table(functions: &[OfFunction], waits: &Waits) -> Table {
             format!("  {}", one.function),
             one.calls.to_string(),
             time_of_calls(one.time_s, 0),
-            waited(one.wait_s, waits),
+            waited(one.wait_s, collectives_marked(waits)),
             bytes(one.bytes),
         ]);
     }

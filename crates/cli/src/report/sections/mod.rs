@@ -103,15 +103,30 @@ fn not_followed(report: &JobReport) -> Option<Block> {
     report.not_followed.as_ref().map(|why| Block::Line(format!("  {why}")))
 }
 
-/// Formats seconds of waits by communicator: marked if they include an estimate for waits that were not seen.
-fn waited(seconds: Option<f64>, waits: &Waits) -> String {
-    time_of_calls(seconds, u64::from(waits.estimated.is_some()))
+/// Why waits by communicator are marked: they include an estimate for waits that were not seen.
+const ESTIMATED: &str = "includes an estimate for waits that were not seen";
+/// The same for messages that were not recorded individually.
+const SAMPLED: &str = "from samples; `mpiscope run --check` records each message";
+
+/// Returns why the waits in collectives are marked, if they are.
+fn collectives_marked(waits: &Waits) -> Option<&'static str> {
+    waits.estimated.map(|_| ESTIMATED)
+}
+
+/// Returns why the waits for messages are marked, if they are.
+fn messages_marked(waits: &Waits) -> Option<&'static str> {
+    if waits.messages { waits.estimated.map(|_| ESTIMATED) } else { Some(SAMPLED) }
+}
+
+/// Formats seconds of waits by communicator.
+fn waited(seconds: Option<f64>, marked: Option<&str>) -> String {
+    time_of_calls(seconds, u64::from(marked.is_some()))
 }
 
 /// Explains the mark of [`waited`] if one of these has it.
-fn waits_are_estimated(shown: impl IntoIterator<Item = Option<f64>>, waits: &Waits) -> Option<Block> {
-    let marked = waits.estimated.is_some() && shown.into_iter().any(|seconds| seconds.is_some());
-    marked.then(|| Block::Line("  ~: includes an estimate for waits that were not seen".to_owned()))
+fn mark(shown: impl IntoIterator<Item = Option<f64>>, marked: Option<&str>) -> Option<Block> {
+    let why = marked.filter(|_| shown.into_iter().any(|seconds| seconds.is_some()))?;
+    Some(Block::Line(format!("  ~: {why}")))
 }
 
 /// Makes a note on the rows omitted from a table, if any.

@@ -1,6 +1,6 @@
 //! How much each rank sent to each other rank.
 
-use super::{more, waited, waits_are_estimated};
+use super::{mark, messages_marked, more, waited};
 use crate::render::{Block, Table, bytes, count};
 use mpiscope_job::performance::report::JobReport;
 use mpiscope_job::performance::report::{Exchange, Pair};
@@ -36,7 +36,7 @@ pub fn blocks(report: &JobReport) -> Vec<Block> {
             blocks.push(waits(&waiting, &report.waits).into());
             let shown = waiting.iter().take(MOST_WAITING);
             let shown = shown.flat_map(|pair| [pair.sender_wait_s, pair.receiver_wait_s]);
-            blocks.extend(waits_are_estimated(shown, &report.waits));
+            blocks.extend(mark(shown, messages_marked(&report.waits)));
             blocks.extend(more(MOST_WAITING, waiting.len(), "pairs that waited"));
         }
     }
@@ -122,6 +122,7 @@ fn waited_s(pair: &Pair) -> f64 {
 }
 
 fn waits(pairs: &[&Pair], all: &Waits) -> Table {
+    let marked = messages_marked(all);
     let head = ["  FROM", "TO", "MESSAGES", "RECEIVER WAITED", "SENDER WAITED"];
     let mut table = Table::new(&head).numbers(&[2, 3, 4]);
     for pair in pairs.iter().take(MOST_WAITING) {
@@ -129,8 +130,8 @@ fn waits(pairs: &[&Pair], all: &Waits) -> Table {
             format!("  {}", pair.from),
             pair.to.clone(),
             volume(pair).0.to_string(),
-            waited(pair.receiver_wait_s, all),
-            waited(pair.sender_wait_s, all),
+            waited(pair.receiver_wait_s, marked),
+            waited(pair.sender_wait_s, marked),
         ]);
     }
     table
@@ -161,6 +162,7 @@ mod tests {
             pairs: vec![pair("0", "1", 0.5), pair("1", "2", 1.5), pair("2", "0", 0.0)],
             more_pairs: 0,
         });
+        report.waits.messages = true;
         let terminal =
             crate::render::Terminal { width: 100, ..crate::render::Terminal::of(&std::io::stderr()) };
         let shown: Vec<String> = blocks(&report).iter().flat_map(|block| block.lines(terminal)).collect();
@@ -173,5 +175,8 @@ mod tests {
         let shown: Vec<String> = blocks(&report).iter().flat_map(|block| block.lines(terminal)).collect();
         assert_eq!(words(&shown[at + 1]), "1 2 2 ~1.50 s ~0 s", "{shown:#?}");
         assert_eq!(shown[at + 3], "  ~: includes an estimate for waits that were not seen", "{shown:#?}");
+        report.waits = Waits::default();
+        let shown: Vec<String> = blocks(&report).iter().flat_map(|block| block.lines(terminal)).collect();
+        assert!(shown[at + 3].starts_with("  ~: from samples"), "{shown:#?}");
     }
 }

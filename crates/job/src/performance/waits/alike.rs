@@ -20,9 +20,17 @@ pub struct Alike {
     pub line: Option<String>,
     pub culprit: Who,
     pub meanwhile: String,
+    /// The communicator of the message, for sampled waits until their time is known. Computed ones are
+    /// divided by communicator on their own (`parts`).
+    pub comm: Option<u64>,
 }
 
 impl Alike {
+    /// Returns the key without the communicator.
+    pub fn on_any_communicator(&self) -> Self {
+        Self { comm: None, ..self.clone() }
+    }
+
     /// Resolves places that were only recorded.
     pub fn put_into_words(&mut self, words: &dyn Fn(&str) -> String) {
         self.line = self.line.take().map(|line| words(&line));

@@ -219,6 +219,7 @@ mod tests {
             line: None,
             culprit: who(culprit),
             meanwhile: "busy".into(),
+            comm: None,
         };
         NamedWait { key, who: who(me), from_ns, ns: until - from_ns, working: "busy".into(), part: None }
     }

@@ -115,6 +115,7 @@ mod tests {
             line: Some(place.to_owned()),
             culprit: rank(0),
             meanwhile: String::new(),
+            comm: None,
         }
     }
 

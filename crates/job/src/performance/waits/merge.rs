@@ -105,6 +105,15 @@ pub fn name_unnamed_calls(all: &mut Amounts) {
     }
 }
 
+/// Combines waits that differ only in the communicator.
+pub fn on_all_communicators(all: &Amounts) -> Amounts {
+    let mut together = Amounts::new();
+    for (key, amount) in all {
+        add(&mut together, key.on_any_communicator(), amount.clone());
+    }
+    together
+}
+
 /// Returns the processes that were late without having waited, with everything lost because of them, in
 /// descending order of time.
 pub fn causes(all: &Amounts, thread_s: f64, number: impl Fn(&str) -> usize) -> Vec<Cause> {

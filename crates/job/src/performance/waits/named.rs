@@ -2,7 +2,7 @@
 
 use super::alike::{Alike, Who};
 use super::calls::Calls;
-use super::parts::{End, Part};
+use super::parts::Part;
 use super::{Kind, Wait};
 use crate::questions::why::{Joined, ProcessIndex};
 use std::collections::HashMap;
@@ -68,13 +68,10 @@ impl<'a> Names<'a> {
             line: wait.call.place.clone(),
             culprit: self.name(wait.culprit),
             meanwhile,
+            comm: None,
         };
         let who = self.name(wait.who);
-        let part = wait.message.map(|(comm, end)| {
-            let [me, other] = [&who, &key.culprit].map(Who::clone);
-            let ends = if end == End::Sender { [me, other] } else { [other, me] };
-            Part::Messages(comm, ends, end)
-        });
+        let part = wait.message.map(|(comm, end)| Part::of_message(comm, &who, &key.culprit, end));
         NamedWait { key, who, from_ns: wait.span.from, ns: wait.span.ns(), working, part }
     }
 }

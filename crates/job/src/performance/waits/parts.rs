@@ -28,6 +28,14 @@ pub enum Part {
     Messages(u64, [Who; 2], End),
 }
 
+impl Part {
+    /// Messages on a communicator of which `who` is one end and waited for the other.
+    pub fn of_message(comm: u64, who: &Who, other: &Who, end: End) -> Self {
+        let ends = if end == End::Sender { [who, other] } else { [other, who] };
+        Self::Messages(comm, ends.map(Who::clone), end)
+    }
+}
+
 /// Seconds of waiting by part, including estimates for what was not observed.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Parts(

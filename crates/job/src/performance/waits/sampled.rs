@@ -10,10 +10,11 @@
 use super::alike::{Alike, Who};
 use super::left::Left;
 use super::merge::{self, Amount, Amounts};
-use super::{Kind, Lost, Waiting, can_wait_for_messages, is_collective_that_waits, is_looked_at};
+use super::parts::{self, End, Parts};
+use super::{Kind, Lost, OfMessages, Waiting, can_wait_for_messages, is_collective_that_waits, is_looked_at};
 use crate::base::total::total;
 use crate::observation::{self, Observation};
-use crate::questions::why::{Awaited, Call, Part, ProcessIndex, awaited, snapshot};
+use crate::questions::why::{Awaited, Call, Part, ProcessIndex, Snapshot, awaited, snapshot};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -79,6 +80,9 @@ pub struct Sampled {
     pub unsure_s: f64,
     /// In descending order of time; `times` is how often each was found.
     pub list: Vec<Lost>,
+    /// Those for messages in this list, by communicator and pair of ranks, in descending order of time.
+    #[serde(default)]
+    pub of_messages: Vec<OfMessages>,
 }
 
 impl Samples {
@@ -153,14 +157,37 @@ impl Samples {
         if let Some(left) = left {
             left.bound(&mut self.found);
         }
-        let squares = total(self.found.values().map(|amount| amount.estimated_s));
-        let all_s = merge::seconds(&self.found);
-        self.found.retain(|_, amount| amount.seconds() > LEAST_ERRORS * amount.estimated_s.sqrt());
-        let unsure_s = (all_s - merge::seconds(&self.found)).max(0.0);
-        let list = merge::list(self.found, thread_s, false, number);
+        let mut found = merge::on_all_communicators(&self.found);
+        let squares = total(found.values().map(|amount| amount.estimated_s));
+        let all_s = merge::seconds(&found);
+        found.retain(|_, amount| amount.seconds() > LEAST_ERRORS * amount.estimated_s.sqrt());
+        let unsure_s = (all_s - merge::seconds(&found)).max(0.0);
+        self.found.retain(|key, _| found.contains_key(&key.on_any_communicator()));
+        let (_, of_messages) = by_pair(&self.found).listed(&number);
+        let list = merge::list(found, thread_s, false, number);
         let seconds = total(list.iter().map(|lost| lost.seconds));
-        Some(Sampled { looks: self.looks, seconds, error_s: 2.0 * squares.sqrt(), unsure_s, list })
+        Some(Sampled {
+            looks: self.looks,
+            seconds,
+            error_s: 2.0 * squares.sqrt(),
+            unsure_s,
+            list,
+            of_messages,
+        })
     }
+}
+
+/// Returns the waits for messages by communicator and pair of ranks.
+fn by_pair(found: &Amounts) -> Parts {
+    let mut parts = Parts::default();
+    for (key, amount) in found {
+        let Some(comm) = key.comm else { continue };
+        let end = if key.kind == Kind::LATE_SENDER { End::Receiver } else { End::Sender };
+        for (who, ns) in &amount.ranks {
+            parts.add(parts::Part::of_message(comm, who, &key.culprit, end), *ns as f64 / 1e9);
+        }
+    }
+    parts
 }
 
 fn samples(observations: &[Observation], stood: &[Stood]) -> Vec<Sample> {
@@ -192,6 +219,7 @@ fn samples(observations: &[Observation], stood: &[Stood]) -> Vec<Sample> {
                 line: call.place.as_deref().map(str::to_owned),
                 culprit: other.clone(),
                 meanwhile: meanwhile(seen),
+                comm: communicator(&model, part),
             };
             let age_s = call.age_s.unwrap_or(0.0);
             found.push(Sample { key, who: me.clone(), part: stood_for / count as f64, age_s });
@@ -221,10 +249,16 @@ fn is_counted(own: &Observation, call: &Call) -> bool {
     })
 }
 
+/// Returns the identity of the communicator of an awaited message.
+fn communicator(model: &Snapshot, part: Part) -> Option<u64> {
+    let (Part::Sender(comm) | Part::Receiver(comm)) = part else { return None };
+    Some(model.communicators.get(comm as usize)?.identity)
+}
+
 fn kind(part: Part, function: &str) -> Kind {
     match (part, function) {
-        (Part::Sender, _) => Kind::LATE_SENDER,
-        (Part::Receiver, _) => Kind::LATE_RECEIVER,
+        (Part::Sender(_), _) => Kind::LATE_SENDER,
+        (Part::Receiver(_), _) => Kind::LATE_RECEIVER,
         (Part::Member, _) => Kind::of_all(function),
         (Part::Actor, "MPI_Win_start" | "MPI_Win_complete") => Kind::LATE_POST,
         (Part::Actor, "MPI_Win_wait" | "MPI_Win_test") => Kind::EARLY_WAIT,
@@ -399,6 +433,9 @@ mod tests {
         let [lost] = found.list.as_slice() else { panic!("{found:#?}") };
         assert!((lost.seconds - 0.5).abs() < 0.011, "{lost:?}");
         assert_eq!((lost.kind, lost.times), (Kind::LATE_SENDER, 50));
+        let [pair] = found.of_messages.as_slice() else { panic!("{found:#?}") };
+        assert_eq!((pair.identity.as_str(), pair.from.as_str(), pair.to.as_str()), ("0x9", "0", "1"));
+        assert_eq!((pair.receiver_s, pair.sender_s), (lost.seconds, 0.0));
         assert!(
             (found.error_s - 0.02).abs() < 1e-6,
             "one wait, found at its beginning once: {}",

@@ -15,6 +15,8 @@ struct Line {
     line: Option<String>,
     culprit: Sent,
     meanwhile: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    comm: Option<u64>,
     ranks: Vec<(Sent, u64)>,
     times: u64,
     estimated_s: f64,
@@ -37,6 +39,7 @@ pub fn serialize<S: Serializer>(all: &Amounts, serializer: S) -> Result<S::Ok, S
         line: key.line.clone(),
         culprit: sent(&key.culprit),
         meanwhile: key.meanwhile.clone(),
+        comm: key.comm,
         ranks: amount.ranks.iter().map(|(who, ns)| (sent(who), *ns)).collect(),
         times: amount.times,
         estimated_s: amount.estimated_s,
@@ -52,8 +55,9 @@ pub fn serialize<S: Serializer>(all: &Amounts, serializer: S) -> Result<S::Ok, S
 pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Amounts, D::Error> {
     let mut all = Amounts::new();
     for line in Vec::<Line>::deserialize(deserializer)? {
-        let Line { kind, function, line, culprit, meanwhile, ranks, times, estimated_s, origins } = line;
-        let key = Alike { kind, function, line, culprit: heard(culprit), meanwhile };
+        let Line { kind, function, line, culprit, meanwhile, comm, ranks, times, estimated_s, origins } =
+            line;
+        let key = Alike { kind, function, line, culprit: heard(culprit), meanwhile, comm };
         let ranks = ranks.into_iter().map(|(who, ns)| (heard(who), ns)).collect();
         let origin = |(who, doing, ns): (Sent, String, u64)| ((heard(who), doing.into()), ns);
         let origins = origins.into_iter().map(origin).collect();

@@ -3,15 +3,15 @@
 
 use super::collectives;
 use super::messages::Pairs;
-use super::snapshot::{Call, Condition, Need, Peer, Process, ProcessIndex, Snapshot, Wait};
+use super::snapshot::{Call, CommIndex, Condition, Need, Peer, Process, ProcessIndex, Snapshot, Wait};
 
 /// What is awaited of a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Part {
-    /// A message.
-    Sender,
-    /// A receive for a message that has been sent.
-    Receiver,
+    /// A message on this communicator.
+    Sender(CommIndex),
+    /// A receive for a message that has been sent on this communicator.
+    Receiver(CommIndex),
     /// Entering a collective.
     Member,
     /// Something only it can do: ending its part of a window epoch or releasing a lock.
@@ -74,11 +74,11 @@ fn of_call(
         match need {
             Need::Message(receive) if !pairs.finds(who, receive) => {
                 if let Peer::One(from) = receive.matches.from {
-                    whom.push((from, Part::Sender));
+                    whom.push((from, Part::Sender(receive.matches.comm)));
                 }
             }
             Need::Receiver(message) if !pairs.is_received(who, message) => {
-                whom.push((message.to, Part::Receiver));
+                whom.push((message.to, Part::Receiver(message.comm)));
             }
             Need::Collective(collective) => {
                 let missing = collectives::missing(snapshot, collective.comm, collective.number);
@@ -110,7 +110,7 @@ mod tests {
     fn a_receive_awaits_its_sender_until_the_message_is_in_flight_and_a_wildcard_awaits_nobody() {
         let mut scene = Scene::of(3);
         scene.receive(1, Peer::One(0), 7).receive(2, Peer::Any, 7);
-        assert_eq!(all(&scene), [(1, vec![(0, Part::Sender)])]);
+        assert_eq!(all(&scene), [(1, vec![(0, Part::Sender(0))])]);
         scene.sent(0, 1, 7);
         assert_eq!(all(&scene), []);
     }
@@ -122,7 +122,7 @@ mod tests {
         scene.process(1).threads.iter_mut().filter_map(|thread| thread.call.as_mut()).for_each(|call| {
             call.polling = true;
         });
-        assert_eq!(all(&scene), [(1, vec![(0, Part::Sender)])]);
+        assert_eq!(all(&scene), [(1, vec![(0, Part::Sender(0))])]);
     }
 
     #[test]
@@ -130,7 +130,7 @@ mod tests {
         let mut scene = Scene::of(4);
         scene.send(0, 3, 7).collective(1, "MPI_Barrier", 1).collective(2, "MPI_Barrier", 1);
         let missing = || vec![(0, Part::Member), (3, Part::Member)];
-        assert_eq!(all(&scene), [(0, vec![(3, Part::Receiver)]), (1, missing()), (2, missing())]);
+        assert_eq!(all(&scene), [(0, vec![(3, Part::Receiver(0))]), (1, missing()), (2, missing())]);
         scene.process(3).lost = true;
         assert_eq!(all(&scene), [(1, vec![(0, Part::Member)]), (2, vec![(0, Part::Member)])]);
     }

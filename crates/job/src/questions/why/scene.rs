@@ -44,7 +44,8 @@ impl Scene {
             failed: Vec::new(),
             lost: false,
         };
-        let communicators = vec![Communicator { name, members: (0..size).collect(), split: None }];
+        let communicators =
+            vec![Communicator { name, identity: 1, members: (0..size).collect(), split: None }];
         Self(Snapshot {
             processes: (0..size).map(process).collect(),
             communicators,

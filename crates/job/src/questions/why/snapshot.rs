@@ -63,6 +63,8 @@ pub struct OneSided {
 pub struct Communicator {
     /// Its name, or otherwise its identity, as text for users.
     pub name: Arc<str>,
+    /// Its identity, the same on all members.
+    pub identity: u64,
     /// Its processes; for an intercommunicator those of both groups.
     pub members: Arc<[ProcessIndex]>,
     /// How it was made, if by a call that gave its callers different communicators.

@@ -81,6 +81,7 @@ fn a_ring_of_collectives_on_several_communicators_lists_who_is_in_which() {
     let mut scene = Scene::of(2);
     scene.0.communicators.push(super::Communicator {
         name: "\"other\"".into(),
+        identity: 2,
         members: [0, 1].into(),
         split: None,
     });

@@ -61,7 +61,8 @@ pub struct Pair {
     pub received: u64,
     /// Bytes received, as recorded by the receiver.
     pub received_bytes: u64,
-    /// Seconds for which the sender waited for the receiver, as in `waits.of_messages`; none if unknown.
+    /// Seconds for which the sender waited for the receiver, as in `waits.of_messages`, or in
+    /// `waits.sampled.of_messages` if messages were not recorded individually; none if unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sender_wait_s: Option<f64>,
     /// Seconds for which the receiver waited for the sender.

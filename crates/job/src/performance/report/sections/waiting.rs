@@ -5,8 +5,8 @@ use crate::performance::waits::{Waits, makes_persistent_collective};
 use std::collections::HashMap;
 
 impl Sections {
-    /// Enters the waits. Those of messages are known only if these were recorded individually, and those of
-    /// persistent collectives are only sampled.
+    /// Enters the waits. Those of messages are sampled unless these were recorded individually; shorter ones
+    /// than samples show are then unknown. Those of persistent collectives are only sampled.
     pub fn wait(&mut self, waits: &Waits) {
         let of_collectives: HashMap<_, f64> = waits
             .of_collectives
@@ -21,9 +21,11 @@ impl Sections {
                 one.wait_s = found.or(known.then_some(0.0)).filter(|_| one.time_s.is_some());
             }
         }
+        let sampled = waits.sampled.iter().flat_map(|sampled| &sampled.of_messages);
         let of_messages: HashMap<_, _> = waits
             .of_messages
             .iter()
+            .chain(sampled)
             .map(|part| ((part.identity.as_str(), part.from.as_str(), part.to.as_str()), part))
             .collect();
         for exchange in &mut self.peers {

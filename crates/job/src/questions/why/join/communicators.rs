@@ -68,7 +68,8 @@ impl Communicators {
     ) {
         let index = *self.index.entry(comm.identity).or_insert_with(|| {
             let name = comm.name.as_str().into();
-            self.list.push(Communicator { name, members: Arc::new([]), split: None });
+            let identity = comm.identity;
+            self.list.push(Communicator { name, identity, members: Arc::new([]), split: None });
             self.groups.push(Vec::new());
             (self.list.len() - 1) as CommIndex
         });

@@ -10,7 +10,12 @@ use crate::questions::why::snapshot::{
 
 fn communicator(scene: &mut Scene, name: &str, members: &[ProcessIndex], color: Option<i64>) -> CommIndex {
     let split = color.map(|color| Split { of: 0, color, place: Some("s.c:3".into()) });
-    scene.0.communicators.push(Communicator { name: name.into(), members: members.into(), split });
+    scene.0.communicators.push(Communicator {
+        name: name.into(),
+        identity: 2,
+        members: members.into(),
+        split,
+    });
     scene.0.communicators.len() as CommIndex - 1
 }
 

@@ -191,7 +191,12 @@ fn a_send_to_a_rank_that_finalizes_is_never_received() {
 #[test]
 fn of_two_ranks_that_use_different_communicators_the_one_is_suspect_that_no_other_rank_agrees_with() {
     let mut scene = Scene::of(3);
-    let copy = super::super::Communicator { name: "copy".into(), members: [0, 1, 2].into(), split: None };
+    let copy = super::super::Communicator {
+        name: "copy".into(),
+        identity: 2,
+        members: [0, 1, 2].into(),
+        split: None,
+    };
     scene.0.communicators.push(copy);
     scene.receive(2, Peer::One(0), 7).collective(0, "MPI_Barrier", 1).collective(1, "MPI_Barrier", 1);
     scene.process(0).sent.push(Message { comm: 1, ..message(2, 7) });

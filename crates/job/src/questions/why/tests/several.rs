@@ -29,6 +29,7 @@ fn a_ring_next_to_a_mismatch_is_a_separate_problem_and_members_of_a_mismatch_are
     let mut scene = two_problems();
     scene.0.communicators.push(super::super::Communicator {
         name: "pair".into(),
+        identity: 2,
         members: vec![4, 5].into(),
         split: None,
     });
