@@ -19,7 +19,7 @@ def show(job: mpiscope.Job) -> None:
             peer = "" if thread.call.peer is None else f" (rank {thread.call.peer.rank})"
             print(f"  rank {rank.rank} on {rank.host}: {rank.activity}, {thread.call.function}{peer} at {thread.call.place}")
     verdict = job.why(seconds=0.5)
-    print(f"  {verdict.kind}: {verdict.verdict}")
+    print(f"  {verdict.verdict}")
     for message in job.queues().entries():
         print(f"  {message.state}: {message.from_} -> {message.to} on {message.communicator}, tag {message.tag}")
     made = Counter(one.kind for one in job.inspect(kind="comm").objects())
