@@ -11,9 +11,11 @@ const MOST: usize = 512;
 /// The totals of a rank at one reading, in nanoseconds.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Total {
+    /// Time of the reading, in `CLOCK_MONOTONIC`.
     pub at: u64,
     /// Since the rank's first call, of all threads that call MPI.
     pub elapsed: u64,
+    /// The part of it in MPI.
     pub mpi: u64,
 }
 
