@@ -232,7 +232,9 @@ mod tests {
         assert_eq!(meanwhile(200, &none), "computing");
         // From 130 to 200 ms it is known what it did.
         let mut open = FoundOpen::default();
-        [(140, 0.01), (200, 0.07)].map(|(at_ms, age_s)| open.look(at_ms * MS, &rank(&[("MPI_Recv", age_s)])));
+        for (at_ms, age_s) in [(140, 0.01), (200, 0.07)] {
+            open.look(at_ms * MS, &rank(&[("MPI_Recv", age_s)]));
+        }
         assert_eq!(meanwhile(490, &open), "in MPI calls after MPI_Recv at a.c:7");
         assert_eq!(meanwhile(350, &open), "computing after MPI_Recv at a.c:7");
     }
