@@ -374,6 +374,12 @@ impl Fields {
         other: None,
     };
 
+    /// Returns whether `peer` is the root of a collective, which all members must agree on. Only one member
+    /// needs to know the leader of another group.
+    pub fn root(self) -> bool {
+        self.peer == Some(Role::Root)
+    }
+
     /// Encodes the fields as a word of the image: the kind of the object (zero: no object), the role of the
     /// peer (zero: no peer), one bit for each boolean field, the kind of the second object.
     pub const fn word(self) -> u64 {

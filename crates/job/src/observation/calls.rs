@@ -312,7 +312,7 @@ impl<S: Source> Reader<'_, '_, S> {
             comm: on,
             number: number.get(),
             function: open.asked.base.clone(),
-            root: fields.peer.map(|_| open.record.peer.get().cast_signed()).filter(|root| *root >= 0),
+            root: fields.root().then(|| open.record.peer.get().cast_signed()).filter(|root| *root >= 0),
             op: (fields.op && op != 0).then(|| history::operation(self.rank, op)),
             ..Collective::default()
         });

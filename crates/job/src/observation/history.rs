@@ -178,7 +178,7 @@ pub fn of_entered(
         let root = i64::from(entry.root.get().cast_signed());
         let kind = (entry.from.get(), entry.function.get(), entry.root.get());
         let kind = *known.entry(kind).or_insert_with(|| {
-            let rooted = function.fields.peer.is_some();
+            let rooted = function.fields.root();
             // A copy does not record whether the communicator has two groups; only then is the root not a
             // rank.
             let between = Some(root).filter(|root| rooted && *root < 0);
@@ -220,9 +220,9 @@ fn collective<S: Source>(
         function: function.base.clone(),
         large: function.name != function.base,
         // On an intercommunicator the members of the root's group specify whether they are the root.
-        root: (fields.peer.is_some() && root >= 0).then_some(root),
+        root: (fields.root() && root >= 0).then_some(root),
         between: comm
-            .filter(|comm| fields.peer.is_some() && is_inter(comm))
+            .filter(|comm| fields.root() && is_inter(comm))
             .and_then(|comm| between(rank, comm, root)),
         op: (fields.op && comm.is_some() && entry.op.get() != 0).then(|| operation(rank, entry.op.get())),
         bytes: entry.bytes().filter(|_| compared),

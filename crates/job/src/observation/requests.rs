@@ -243,7 +243,10 @@ impl<S: Source> Reader<'_, '_, S> {
             number: request.order.get(),
             starts: if request.is(Flag::PERSISTENT) { request.starts.get() as u16 } else { 0 },
             function,
-            root: fields.peer.map(|_| i64::from(request.peer.get().cast_signed())).filter(|root| *root >= 0),
+            root: fields
+                .root()
+                .then(|| i64::from(request.peer.get().cast_signed()))
+                .filter(|root| *root >= 0),
             op: (fields.op && op != 0).then(|| history::operation(self.rank, op)),
             place: self.place(request),
             ..Collective::default()

@@ -137,6 +137,7 @@ impl Follow {
             let Some((observation, reading)) = process.understand(&taken) else { continue };
             spent.collectives += reading.spent.collectives;
             spent.messages += reading.spent.messages;
+            self.sum.read(&reading.world, reading.rank, reading.total());
             self.course.add(&reading);
             self.course.repeat(&reading, &observation.history);
             observations.push(observation);

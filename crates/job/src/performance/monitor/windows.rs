@@ -7,7 +7,7 @@
 use crate::jobs::worlds::Members;
 use crate::observation::History;
 use crate::performance::report::Efficiencies;
-use crate::performance::waits::{Spent, Waiting};
+use crate::performance::waits::{Spent, Total, Waiting};
 use serde::{Deserialize, Serialize};
 
 mod change;
@@ -53,6 +53,15 @@ pub struct Reading {
     pub resident: Option<u64>,
     /// When it last marked an iteration, in nanoseconds of `CLOCK_MONOTONIC`, and the number of marks so far.
     pub marked: Option<(u64, u64)>,
+}
+
+impl Reading {
+    /// Returns the time spent in MPI so far.
+    #[must_use]
+    pub fn total(&self) -> Total {
+        let ns = |seconds: f64| (seconds * 1e9) as u64;
+        Total { at: self.until_ns, elapsed: ns(self.time_s), mpi: ns(self.mpi_s) }
+    }
 }
 
 /// A rank's activity in one window, in seconds.

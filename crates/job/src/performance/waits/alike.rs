@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 /// Activity of a rank that is not known to have made any earlier call.
 pub const UNNAMED: &str = "computing";
+/// The same, if the rank spent the time in calls that are not known individually.
+pub const OTHER_CALLS: &str = "in MPI calls";
 
 /// A process, identified independently of the pass: its world, its rank.
 pub type Who = (Arc<str>, Option<u32>);

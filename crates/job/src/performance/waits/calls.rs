@@ -1,7 +1,8 @@
 //! The calls of each process that can wait, with their times, and what a process did in the meantime.
 
-use super::alike::UNNAMED;
+use super::alike::{OTHER_CALLS, UNNAMED};
 use super::entered::{entered, open};
+use super::inside::{Inside, Totals};
 use super::{Span, Wait, can_wait_for_messages, is_collective_that_waits};
 use crate::observation::ledger::{Called, Line, Waited};
 use crate::observation::{Observation, Thread};
@@ -16,6 +17,7 @@ type Own = BTreeMap<u64, (u64, Arc<Called>)>;
 #[derive(Default)]
 pub struct Calls {
     all: HashMap<ProcessIndex, Own>,
+    inside: HashMap<ProcessIndex, Arc<Totals>>,
 }
 
 /// The calls of the previous pass, by world and rank: what a rank did in the meantime may have been
@@ -74,7 +76,7 @@ pub fn put_into_words(own: &mut Own, words: &dyn Fn(&str) -> String) {
 
 impl Calls {
     /// Collects calls for messages and collectives.
-    pub fn of(joined: &Joined<'_>, before: &mut Before, open_at_looks: &FoundOpen) -> Self {
+    pub fn of(joined: &Joined<'_>, before: &mut Before, open_at_looks: &FoundOpen, inside: &Inside) -> Self {
         let (mut calls, mut now) = (Self::default(), Before::new());
         for (me, _, rank, seen) in joined.processes() {
             let mut own = Own::new();
@@ -102,25 +104,31 @@ impl Calls {
             all.extend(open_at_looks.0.get(&(seen.world.clone(), rank)).cloned().unwrap_or_default());
             all.extend(own);
             calls.all.insert(me, all);
+            calls.inside.extend(inside.of(&seen.world, rank).map(|totals| (me, totals)));
         }
         *before = now;
         calls
     }
 
     /// Returns what a process did in the meantime: the call it was in for more than half of the time,
-    /// otherwise the work after its last call; and in any case the work after its last call.
+    /// otherwise the work after its last call; and in any case the work after its last call. If it spent most
+    /// of the time outside the known calls in MPI, these are other calls.
     pub fn meanwhile(&self, who: ProcessIndex, span: Span) -> (String, String) {
         let Some(own) = self.all.get(&who) else { return ("not seen".to_owned(), "not seen".to_owned()) };
-        let working = match own.range(..span.until).next_back() {
-            Some((_, (_, call))) => format!("{UNNAMED} after {}", named(call)),
-            None => UNNAMED.to_owned(),
-        };
         let before = own.range(..span.until).rev();
-        let inside = before.clone().take_while(|(_, (until, _))| *until > span.from);
-        let longest = inside
+        let inside = before.take_while(|(_, (until, _))| *until > span.from);
+        let known: Vec<_> = inside
             .map(|(from, (until, call))| (Span { from: *from, until: *until }.and(span).ns(), call))
-            .max_by_key(|(ns, _)| *ns);
-        if let Some((ns, call)) = longest
+            .collect();
+        let known_ns = known.iter().fold(0, |sum: u64, (ns, _)| sum.saturating_add(*ns));
+        let mpi_ns = self.inside.get(&who).map_or(0, |totals| totals.at_least(span));
+        let other_ns = mpi_ns.saturating_sub(known_ns);
+        let doing = if other_ns.saturating_mul(2) > span.ns() { OTHER_CALLS } else { UNNAMED };
+        let working = match own.range(..span.until).next_back() {
+            Some((_, (_, call))) => format!("{doing} after {}", named(call)),
+            None => doing.to_owned(),
+        };
+        if let Some((ns, call)) = known.iter().max_by_key(|(ns, _)| *ns)
             && ns.saturating_mul(2) > span.ns()
         {
             return (format!("in {}", named(call)), working);
@@ -145,6 +153,7 @@ fn named(call: &Called) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::inside::Total;
     use super::*;
     use crate::observation::Call;
 
@@ -171,7 +180,7 @@ mod tests {
         let mut open = FoundOpen::default();
         looks.iter().for_each(|(at_ms, seen)| open.look(at_ms * MS, seen));
         let now = rank(&[]);
-        let calls = Calls::of(&Joined::of(&now), &mut Before::new(), &open);
+        let calls = Calls::of(&Joined::of(&now), &mut Before::new(), &open, &Inside::default());
         calls.meanwhile(0, Span { from: 100 * MS, until: 500 * MS }).0
     }
 
@@ -204,5 +213,29 @@ mod tests {
             "computing",
             "collectives have records of their own"
         );
+    }
+
+    #[test]
+    fn a_rank_that_was_in_short_calls_all_the_time_did_not_compute() {
+        let now = rank(&[]);
+        let meanwhile = |mpi_ms: u64, open: &FoundOpen| {
+            let mut inside = Inside::default();
+            for (at, mpi) in [(100, 0), (600, mpi_ms * MS)] {
+                let at = at * MS;
+                inside.read("w", Some(0), Total { at, elapsed: at, mpi });
+            }
+            let calls = Calls::of(&Joined::of(&now), &mut Before::new(), open, &inside);
+            calls.meanwhile(0, Span { from: 100 * MS, until: 500 * MS }).0
+        };
+        let none = FoundOpen::default();
+        assert_eq!(meanwhile(490, &none), "in MPI calls");
+        assert_eq!(meanwhile(200, &none), "computing");
+        // From 130 to 200 ms it is known what it did.
+        let mut open = FoundOpen::default();
+        for (at_ms, age_s) in [(140, 0.01), (200, 0.07)] {
+            open.look(at_ms * MS, &rank(&[("MPI_Recv", age_s)]));
+        }
+        assert_eq!(meanwhile(490, &open), "in MPI calls after MPI_Recv at a.c:7");
+        assert_eq!(meanwhile(350, &open), "computing after MPI_Recv at a.c:7");
     }
 }

@@ -51,6 +51,7 @@ mod collectives;
 mod entered;
 mod estimate;
 mod hosts;
+mod inside;
 mod left;
 mod locks;
 mod merge;
@@ -78,6 +79,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
+pub use inside::Total;
 pub use parts::identity;
 pub use sampled::{Sampled, Samples, Stood};
 pub use sum::Sum;

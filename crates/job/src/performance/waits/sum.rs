@@ -6,6 +6,7 @@ use super::chain::{Chains, Meeting, Traced};
 use super::collectives::{self, Judged};
 use super::estimate::Estimate;
 use super::hosts::Hosts;
+use super::inside::{Inside, Total};
 use super::left::Left;
 use super::locks::{self, Watch};
 use super::merge::{self, Amount, Amounts};
@@ -40,6 +41,8 @@ pub struct Sum {
     /// Calls found by samples between passes.
     #[serde(skip)]
     open_at_looks: FoundOpen,
+    #[serde(skip)]
+    inside: Inside,
     /// Nanoseconds in the observed collectives.
     seen_ns: u64,
     estimate: Estimate,
@@ -88,6 +91,11 @@ impl Sum {
         self.watch.close();
     }
 
+    /// Adds a reading of how much time a rank has spent in MPI so far, before the pass in which it was taken.
+    pub fn read(&mut self, world: &str, rank: Option<u32>, total: Total) {
+        self.inside.read(world, rank, total);
+    }
+
     /// Adds a sample of open calls, for waits that are not recorded, such as those for messages that are not
     /// recorded individually.
     pub fn sample(&mut self, now_ns: u64, seen: &[Observation], stood: &[Stood]) {
@@ -102,7 +110,8 @@ impl Sum {
 
     fn follow(&mut self, observations: &[Observation], spent: Spent, last: bool) {
         let joined = Joined::of(observations);
-        let (calls, hosts) = (Calls::of(&joined, &mut self.before, &self.open_at_looks), Hosts::of(&joined));
+        let (calls, hosts) =
+            (Calls::of(&joined, &mut self.before, &self.open_at_looks, &self.inside), Hosts::of(&joined));
         let names = Names::of(&joined, &calls);
         let mut settled = self.stream.look(&joined, &hosts, &names, last);
         for (at_ns, from, to) in std::mem::take(&mut settled.met) {
@@ -283,7 +292,8 @@ impl Sum {
         all.trace(0);
         all.put_into_words(words);
         let joined = Joined::of(observations);
-        let (calls, hosts) = (Calls::of(&joined, &mut all.before, &all.open_at_looks), Hosts::of(&joined));
+        let (calls, hosts) =
+            (Calls::of(&joined, &mut all.before, &all.open_at_looks, &all.inside), Hosts::of(&joined));
         all.look(&joined, &calls, &hosts, time.collectives, true);
         let messages = all.rest(&joined, &calls, &hosts);
         all.trace(0);
