@@ -38,5 +38,10 @@ pub(super) fn of(joiner: &Joiner<'_>, seen: &Observation) -> Option<Box<Messagin
             found.received_from.extend((peer.received > 0).then_some((on, process, peer.received)));
         }
     }
+    let before = seen.received.iter().filter_map(|message| {
+        let from = joiner.partner(seen, message.comm, message.peer)?;
+        Some((comm(message.comm)?, from, message.tag))
+    });
+    found.tags.extend(before);
     Some(Box::new(found))
 }
