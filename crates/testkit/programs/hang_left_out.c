@@ -244,7 +244,7 @@ static void one_receive_of_the_only_worker_too_many(void)
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
-/* scenario after_a_short_receive 2 deadlock says 0 -> 1 -> 0 */
+/* scenario after_a_short_receive 2 deadlock without intel-abi says 0 -> 1 -> 0 */
 static void after_a_short_receive(void)
 {
     /* The error is returned, and the program does not look at it. */
