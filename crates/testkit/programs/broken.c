@@ -433,7 +433,7 @@ static void scatterv_without_waiting_of_other_counts(void)
     MPI_Wait(&request, MPI_STATUS_IGNORE);
 }
 
-/* finding scatterv_of_one_too_few 4 collective-mismatch ranks 2 says the members give 32 bytes in all, and expect 28: */
+/* finding scatterv_of_one_too_few 4 collective-mismatch ranks 2 without intel-abi says the members give 32 bytes in all, and expect 28: */
 static void scatterv_of_one_too_few(void)
 {
     int all[8] = {0}, values[2], counts[4] = {2, 2, 2, 2}, at[4] = {0, 2, 4, 6};
