@@ -42,14 +42,16 @@ impl Case<'_> {
         Some(reason)
     }
 
-    /// Whether a call of the sender returns only when a message with this envelope is received.
+    /// Whether a call of the sender waits for receipt of a message with this envelope, and for no message: with
+    /// `MPI_Sendrecv`, the two halves do not depend on each other, and no order is wrong.
     fn awaits_receipt(&self, sender: ProcessIndex, message: &Message) -> bool {
-        let mut needs =
-            self.process(sender).into_iter().flat_map(Process::calls).flat_map(|call| call.wait.needs());
-        needs.any(|need| {
+        let is_it = |need: &Need| {
             let Need::Receiver(sent) = need else { return false };
             (sent.to, sent.comm, sent.tag) == (message.to, message.comm, message.tag)
-        })
+        };
+        let sends = |need: &Need| matches!(need, Need::Receiver(_));
+        let mut calls = self.process(sender).into_iter().flat_map(Process::calls);
+        calls.any(|call| call.wait.needs().iter().any(is_it) && call.wait.needs().iter().all(sends))
     }
 
     /// Formats the call that a process is in, with its line.

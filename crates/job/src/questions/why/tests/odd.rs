@@ -2,7 +2,7 @@
 //! did before.
 
 use super::look;
-use crate::questions::why::scene::{Scene, WORLD, receive};
+use crate::questions::why::scene::{Scene, WORLD, message, receive};
 use crate::questions::why::snapshot::{
     CommIndex, MessageCalls, Messaging, Need, Peer, ProcessIndex, Signature, Wait,
 };
@@ -46,6 +46,14 @@ fn a_sender_that_waits_for_receipt_of_another_message_is_not_blamed_for_the_awai
     assert_eq!((said.kind, blamed(&said)), (Kind::MESSAGE_NEVER_SENT, vec!["0".into(), "1".into()]));
     messaging(&mut usual, 1).tags.insert((WORLD, 0, 1));
     assert_eq!(look(&usual).kind, Kind::MESSAGE_NEVER_RECEIVED, "both tags are in use");
+    // Both exchange messages, neither with the awaited tag.
+    let mut exchange = Scene::of(2);
+    for rank in 0..2 {
+        let needs =
+            vec![Need::Message(receive(Peer::One(1 - rank), 4)), Need::Receiver(message(1 - rank, 3))];
+        exchange.sent(rank, 1 - rank, 3).call(rank, "MPI_Sendrecv", Wait::All(needs));
+    }
+    assert_eq!(look(&exchange).kind, Kind::MESSAGE_NEVER_SENT);
     // The sender has gone on.
     let mut gone_on = Scene::of(2);
     gone_on.sent(0, 1, 1).collective(0, "MPI_Barrier", 1).receive(1, Peer::One(0), 2);
