@@ -23,14 +23,14 @@ impl Case<'_> {
         let receives = self.that_block_others(found, &receives);
         receives.into_iter().find_map(|(receiver, receive)| {
             let Peer::One(from) = receive.matches.from else { return None };
-            let (sent, known) = self.from_another(receiver, from, receive)?;
+            let (sent, known) = self.sent_by_another(receiver, from, receive)?;
             Some(self.names_another(receiver, from, receive, sent, known))
         })
     }
 
     /// Returns the message that only one other rank sent, and whether the receiver has received from that rank
     /// before.
-    fn from_another(
+    fn sent_by_another(
         &self,
         receiver: ProcessIndex,
         from: ProcessIndex,
