@@ -198,7 +198,68 @@ static void sum_on_another_communicator(void)
     MPI_Allreduce(&value, &sum, 1, MPI_INT, MPI_SUM, rank == 1 ? MPI_COMM_WORLD : copy); /* here: sum_on_another_communicator */
 }
 
+/* scenario synchronous_receive_left_out 3 message-never-received culprit 1 says and goes on only when it is; rank 1 waits for a message */
+static void synchronous_receive_left_out(void)
+{
+    int value = rank;
+    if (rank == 0) {
+        MPI_Ssend(&value, 1, MPI_INT, 1, 1, MPI_COMM_WORLD);
+        MPI_Send(&value, 1, MPI_INT, 1, 2, MPI_COMM_WORLD);
+    }
+    if (rank == 1)
+        MPI_Recv(&value, 1, MPI_INT, 0, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE); /* here: synchronous_receive_left_out */
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/* scenario receive_from_a_finished_rank 3 message-never-sent culprit 2 says rank 0 has sent it none there, and is in MPI_Finalize */
+static void receive_from_a_finished_rank(void)
+{
+    int value = rank;
+    if (rank == 1)
+        MPI_Send(&value, 1, MPI_INT, 2, 7, MPI_COMM_WORLD);
+    if (rank == 2)
+        MPI_Recv(&value, 1, MPI_INT, 0, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE); /* here: receive_from_a_finished_rank */
+}
+
+/* scenario one_receive_too_many 4 deadlock culprit 0 says ; ranks [1-3] have each sent 3 messages to rank 0, which has received all of them */
+static void one_receive_too_many(void)
+{
+    int value = rank;
+    for (int from = 1; from < size && rank == 0; from++)
+        for (int i = 0; i < (from == 3 ? 4 : 3); i++)
+            MPI_Recv(&value, 1, MPI_INT, from, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE); /* here: one_receive_too_many */
+    for (int i = 0; i < 3 && rank != 0; i++)
+        MPI_Send(&value, 1, MPI_INT, 0, 7, MPI_COMM_WORLD);
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/* scenario one_receive_of_the_only_worker_too_many 2 deadlock culprit 0 says ; rank 1 is in MPI_Barrier at hang_left_out.c: */
+static void one_receive_of_the_only_worker_too_many(void)
+{
+    int value = rank;
+    for (int i = 0; i < 4 && rank == 0; i++)
+        MPI_Recv(&value, 1, MPI_INT, MPI_ANY_SOURCE, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE); /* here: one_receive_of_the_only_worker_too_many */
+    for (int i = 0; i < 3 && rank != 0; i++)
+        MPI_Send(&value, 1, MPI_INT, 0, 7, MPI_COMM_WORLD);
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/* scenario after_a_short_receive 2 deadlock without intel-abi says 0 -> 1 -> 0 */
+static void after_a_short_receive(void)
+{
+    /* The error is returned, and the program does not look at it. */
+    int values[2] = {rank, rank};
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    if (rank == 0)
+        MPI_Send(values, 2, MPI_INT, 1, 7, MPI_COMM_WORLD);
+    if (rank == 1)
+        MPI_Recv(values, 1, MPI_INT, 0, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE); /* here: after_a_short_receive */
+    MPI_Recv(values, 1, MPI_INT, 1 - rank, 8, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
 SCENARIOS(S(send_left_out_of_a_loop), S(send_left_out_of_a_gather), S(receive_left_out), S(sent_behind_the_barrier),
           S(freed_while_others_reduce), S(group_with_other_members), S(locks_in_a_ring),
           S(waitany_lacks_one_send), S(one_of_several_sends_nothing), S(token_not_passed_on), S(group_of_another_color),
-          S(halo_on_another_communicator), S(sum_on_another_communicator))
+          S(halo_on_another_communicator), S(sum_on_another_communicator), S(synchronous_receive_left_out),
+          S(receive_from_a_finished_rank), S(one_receive_too_many), S(one_receive_of_the_only_worker_too_many),
+          S(after_a_short_receive))

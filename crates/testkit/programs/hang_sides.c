@@ -104,7 +104,7 @@ static void probed_and_kept(void)
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
-/* scenario one_result_of_anybody_too_many 3 message-never-sent culprit 1 says and no rank is left that could send it: ranks [1-2] */
+/* scenario one_result_of_anybody_too_many 3 message-never-sent culprit 0 says and no rank is left that could send it: ranks [1-2] */
 static void one_result_of_anybody_too_many(void)
 {
     int value = rank;

@@ -52,4 +52,14 @@ def python_sleeps():
     world.Barrier()
 
 
+# scenario python_loop_left_early 4 deadlock culprit 2 says , which rank 2 has left
+def python_loop_left_early():
+    for step in range(6):
+        total = world.allreduce(step, op=MPI.MAX)  # here: python_loop_left_early
+        if rank == 2 and step == 3:
+            break
+    world.Gather([bytearray(4), MPI.INT], [bytearray(4 * size), MPI.INT])
+    print(total)
+
+
 globals()[sys.argv[1]]()

@@ -34,14 +34,19 @@ pub fn mismatches(all: &[Mismatch<'_>], words: &Words<'_>) -> Vec<Finding> {
 }
 
 fn finding(mismatch: &Mismatch<'_>, count: usize, words: &Words<'_>) -> Option<Finding> {
-    let odd = mismatch.groups.get(1)?;
+    let suspects = match mismatch.suspects() {
+        // Without a majority, those that differ from the first group.
+        all if all.len() == mismatch.groups.len() => mismatch.groups.get(1..)?,
+        some => some,
+    };
+    let odd = suspects.first()?;
     let more = match count - 1 {
         0 => String::new(),
         more => format!("; and {more} more at the same lines"),
     };
     Some(Finding {
         kind: Kind::COLLECTIVE_MISMATCH,
-        ranks: words.members(mismatch.groups.iter().skip(1).flat_map(|(_, ranks)| ranks).copied()),
+        ranks: words.members(suspects.iter().flat_map(|(_, ranks)| ranks).copied()),
         line: odd.0.place.as_deref().map(str::to_owned),
         sentence: format!("{}{more}", words.mismatch(mismatch)?),
     })

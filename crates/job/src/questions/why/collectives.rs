@@ -77,6 +77,38 @@ pub struct Mismatch<'a> {
     pub groups: Vec<(&'a Collective, Vec<ProcessIndex>)>,
 }
 
+impl<'a> Mismatch<'a> {
+    /// Returns the members that are taken to be wrong, by their arguments: those outside the majority. If no
+    /// group is the largest, any may be wrong.
+    pub fn suspects(&self) -> &[(&'a Collective, Vec<ProcessIndex>)] {
+        if let Some(at) = self.unbalancing() {
+            return self.groups.get(at..=at).unwrap_or_default();
+        }
+        let size = |at: usize| self.groups.get(at).map_or(0, |(_, ranks)| ranks.len());
+        self.groups.get(usize::from(size(0) > size(1))..).unwrap_or_default()
+    }
+
+    /// If the members together send other than they expect: the only group that would set this right by
+    /// sending or expecting what most members do.
+    fn unbalancing(&self) -> Option<usize> {
+        let Some(Sums::Bytes(gives, expects)) = self.sums else { return None };
+        let (most, others) = self.groups.split_first()?;
+        let usual = most.0.totals.filter(|_| most.1.len() > 1)?;
+        let balances = |(collective, ranks): &(&Collective, Vec<ProcessIndex>)| {
+            let own = collective.totals?;
+            let share = |own: u64, usual: u64, sum: u64| {
+                let count = ranks.len() as u64;
+                sum.checked_sub(own.checked_mul(count)?)?.checked_add(usual.checked_mul(count)?)
+            };
+            let (given, expected) = (share(own.0, usual.0, gives)?, share(own.1, usual.1, expects)?);
+            Some(given == expects || gives == expected || given == expected)
+        };
+        let mut found = (1..).zip(others).filter(|(_, group)| balances(group) == Some(true));
+        let (one, _) = found.next()?;
+        found.next().is_none().then_some(one)
+    }
+}
+
 /// How what all members together send differs from what they expect.
 #[derive(Debug, Clone, Copy)]
 pub enum Sums {

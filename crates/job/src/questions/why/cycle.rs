@@ -5,7 +5,7 @@
 
 use super::blocked::Blocked;
 use super::collectives;
-use super::snapshot::{CommIndex, Need, PartyIndex, Peer, ProcessIndex, Snapshot, Wait};
+use super::snapshot::{CommIndex, Need, PartyIndex, ProcessIndex, Snapshot, Wait};
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet, VecDeque};
 
@@ -85,11 +85,14 @@ pub fn could_help(
     snapshot: &Snapshot,
     processes: impl IntoIterator<Item = ProcessIndex>,
 ) -> Vec<ProcessIndex> {
-    let process = |index: ProcessIndex| snapshot.processes.get(index as usize);
-    let calls = processes.into_iter().filter_map(process).flat_map(|process| process.calls());
+    let process = |index: ProcessIndex| Some((index, snapshot.processes.get(index as usize)?));
+    let processes = processes.into_iter().filter_map(process);
+    let needs = processes.flat_map(|(index, process)| {
+        process.calls().flat_map(|call| call.wait.needs()).map(move |need| (index, need))
+    });
     let mut nodes = HashSet::new();
-    for need in calls.flat_map(|call| call.wait.needs()) {
-        match (node(snapshot, need), need) {
+    for (index, need) in needs {
+        match (node(snapshot, index, need), need) {
             (Some(node), _) => drop(nodes.insert(node)),
             (None, Need::Action { by, .. }) => drop(nodes.insert(Node::Party(*by))),
             (None, Need::Message(receive)) => drop(nodes.insert(Node::Anybody(receive.matches.comm))),
@@ -117,21 +120,18 @@ fn processes_of(snapshot: &Snapshot, nodes: HashSet<Node>) -> Vec<ProcessIndex> 
     found
 }
 
-fn edges(snapshot: &Snapshot, process: ProcessIndex) -> Vec<Node> {
-    let Some(process) = snapshot.processes.get(process as usize) else { return Vec::new() };
+fn edges(snapshot: &Snapshot, index: ProcessIndex) -> Vec<Node> {
+    let Some(process) = snapshot.processes.get(index as usize) else { return Vec::new() };
     let waits = process.calls().map(|call| &call.wait);
     let must = waits.filter(|wait| matches!(wait, Wait::All(_)) || wait.needs().len() == 1);
     let needs = must.flat_map(Wait::needs);
-    needs.filter_map(|need| node(snapshot, need)).collect()
+    needs.filter_map(|need| node(snapshot, index, need)).collect()
 }
 
-/// Returns what a need cannot be met without; `None` if any process will do.
-fn node(snapshot: &Snapshot, need: &Need) -> Option<Node> {
+/// Returns what a need of a process cannot be met without; `None` if any process will do.
+fn node(snapshot: &Snapshot, of: ProcessIndex, need: &Need) -> Option<Node> {
     match need {
-        Need::Message(receive) => match receive.matches.from {
-            Peer::One(from) => Some(Node::Process(from)),
-            Peer::Any => None,
-        },
+        Need::Message(receive) => snapshot.sender(of, receive).map(Node::Process),
         Need::Receiver(message) => Some(Node::Process(message.to)),
         Need::Collective(collective) => Some(Node::Collective(collective.comm, collective.number)),
         // If any of several will do, none of them is certain.

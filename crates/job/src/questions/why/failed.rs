@@ -31,6 +31,10 @@ pub fn failed(words: &Words<'_>, snapshot: &Snapshot, blocked: &Blocked) -> Vec<
                 Outcome::WentOn => {
                     format!("{}{at} returned {}, and the program went on", failed.function, failed.error)
                 }
+                Outcome::Short => format!(
+                    "the receive{at} was shorter than its message ({}), and the program went on",
+                    failed.error
+                ),
                 Outcome::Given(given) => {
                     format!("{}{at} was given {given} ({})", failed.function, failed.error)
                 }

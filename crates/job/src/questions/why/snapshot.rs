@@ -3,6 +3,7 @@
 use crate::jobs::losses::Lost;
 use crate::model::process_end::BadEnd;
 use crate::observation::{AWAITS_THREAD, Between, ElementKinds};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// Index of a process in [`Snapshot::processes`].
@@ -142,6 +143,8 @@ pub struct Failed {
 pub enum Outcome {
     /// It returned the error, and the program went on.
     WentOn,
+    /// It was a receive shorter than its message, and the program went on.
+    Short,
     /// It has not returned, and was given this.
     Given(Arc<str>),
     /// The library has found the error, and its error handler has not returned.
@@ -168,6 +171,8 @@ pub struct Messaging {
     pub sent_to: Vec<(CommIndex, ProcessIndex, u64)>,
     /// Processes it has received anything from, and the number of messages.
     pub received_from: Vec<(CommIndex, ProcessIndex, u64)>,
+    /// The sender and tag of the messages it received last.
+    pub tags: BTreeSet<(CommIndex, ProcessIndex, i32)>,
 }
 
 /// The calls of one function at one line on one communicator.
@@ -431,6 +436,20 @@ impl Snapshot {
     pub fn party(&self, party: PartyIndex) -> &[ProcessIndex] {
         self.parties.get(party as usize).map_or(&[], |party| party)
     }
+
+    /// Returns the only process from which a receive of `receiver` can get a message: the one it names, or the
+    /// only other member of the communicator.
+    #[must_use]
+    pub fn sender(&self, receiver: ProcessIndex, receive: &Receive) -> Option<ProcessIndex> {
+        if let Peer::One(from) = receive.matches.from {
+            return Some(from);
+        }
+        match &*self.communicators.get(receive.matches.comm as usize)?.members {
+            [one, other] if *one == receiver => Some(*other),
+            [other, one] if *one == receiver => Some(*other),
+            _ => None,
+        }
+    }
 }
 
 impl Thread {
@@ -459,6 +478,18 @@ impl Process {
     pub fn sent_to(&self, comm: CommIndex) -> impl Iterator<Item = (ProcessIndex, u64)> {
         let sent = self.messaging.iter().flat_map(|messaging| &messaging.sent_to);
         sent.filter(move |(on, ..)| *on == comm).map(|(_, to, count)| (*to, *count))
+    }
+
+    /// Returns the same for the processes it has received anything from.
+    pub fn received_from(&self, comm: CommIndex) -> impl Iterator<Item = (ProcessIndex, u64)> {
+        let received = self.messaging.iter().flat_map(|messaging| &messaging.received_from);
+        received.filter(move |(on, ..)| *on == comm).map(|(_, from, count)| (*from, *count))
+    }
+
+    /// Returns whether a message with this sender and tag is among those it received last.
+    #[must_use]
+    pub fn has_received(&self, comm: CommIndex, from: ProcessIndex, tag: i32) -> bool {
+        self.messaging.as_ref().is_some_and(|messaging| messaging.tags.contains(&(comm, from, tag)))
     }
 
     /// Returns the number of collectives it has entered on a communicator.

@@ -8,6 +8,7 @@ mod fewer;
 mod left_out;
 mod messages;
 mod mismatches;
+mod odd;
 mod polling;
 mod several;
 mod sides;

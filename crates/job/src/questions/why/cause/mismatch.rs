@@ -29,10 +29,7 @@ impl Case<'_> {
             }
         };
         let mut reason = Reason::new(Kind::COLLECTIVE_MISMATCH, verdict, next);
-        // The majority is taken to be right. If no group is the largest, any may be wrong.
-        let sizes = |at: usize| mismatch.groups.get(at).map_or(0, |(_, ranks)| ranks.len());
-        let right = usize::from(sizes(0) > sizes(1));
-        for (_, ranks) in mismatch.groups.iter().skip(right) {
+        for (_, ranks) in mismatch.suspects() {
             let Some(one) = ranks.first() else { continue };
             let ranks = self.words.members(ranks.iter().copied());
             reason.culprits.push(Culprit { ranks, ..self.culprit(*one) });

@@ -2,6 +2,7 @@
 
 mod buffered;
 mod elsewhere;
+mod even;
 mod fewer;
 mod left_out;
 mod misdirected;
@@ -16,7 +17,9 @@ mod ring;
 mod several;
 mod stuck;
 mod taken;
+mod unreceived_first;
 mod wrong_group;
+mod wrong_source;
 
 use super::blocked::{blocked, blocked_in};
 use super::evidence::{bounded, evidence};

@@ -21,8 +21,11 @@ impl Case<'_> {
         let others = self.at_other_places(found, one).into_iter();
         let activity = |one| format!("rank {}: {}", self.words.rank(one), self.words.activity(one));
         let said: Vec<String> = [one].into_iter().chain(others).map(activity).collect();
+        let even = self.receives(found).find(|(waits, _)| *waits == one);
+        let even = even.and_then(|(_, receive)| self.even(one, receive));
+        let compared = even.map_or_else(String::new, |even| format!("; {}", self.sent_evenly(&even, one)));
         let verdict = format!(
-            "deadlock: {} {}, and no rank is left that could release {} ({})",
+            "deadlock: {} {}, and no rank is left that could release {} ({}){compared}",
             ranks(&stuck),
             verb(&stuck, "waits", "wait"),
             verb(&stuck, "it", "them"),

@@ -3,7 +3,7 @@
 use super::{Case, MOST_LINKS, Reason};
 use crate::observation::AWAITS_THREAD;
 use crate::questions::why::blocked::Blocked;
-use crate::questions::why::snapshot::{Call, Collective, Need, Peer, Process, ProcessIndex};
+use crate::questions::why::snapshot::{Call, Collective, Need, Process, ProcessIndex};
 use crate::questions::why::verdict::Kind;
 use crate::questions::why::words::place;
 use crate::questions::why::{collectives, cycle};
@@ -12,6 +12,8 @@ use crate::questions::why::{collectives, cycle};
 const MOST_RINGS: usize = 3;
 /// Maximum number of ring members for which a sentence spells out each wait.
 const MOST_SPELLED: usize = 3;
+/// Maximum number of ring members that are compared with the other members of their communicators.
+const MOST_COMPARED: usize = 16;
 
 /// The kinds of waits between the members of a ring.
 #[derive(Default)]
@@ -75,10 +77,16 @@ impl Case<'_> {
             [ring] => self.each_link(ring),
             _ => String::new(),
         };
-        let verdict = format!("deadlock: {}{more}{each}", said.join(", and "));
+        let odd = match rings.as_slice() {
+            [ring] => self.odd_one(ring),
+            _ => None,
+        };
+        let (odd, compared) = odd.unzip();
+        let compared = compared.filter(|compared| !compared.is_empty());
+        let compared = compared.map_or_else(String::new, |compared| format!("; {compared}"));
+        let verdict = format!("deadlock: {}{more}{each}{compared}", said.join(", and "));
         let next = rings.first().map_or("", |ring| self.advice(ring));
         let mut reason = Reason::new(Kind::DEADLOCK, verdict, next);
-        let odd = rings.first().filter(|_| rings.len() == 1).and_then(|ring| self.odd_one(ring));
         match odd {
             Some(odd) => reason.culprits.push(self.culprit(odd)),
             None => reason.culprits.extend(self.culprits(rings.iter().flatten().copied())),
@@ -108,8 +116,7 @@ impl Case<'_> {
         if !(2..=MOST_SPELLED).contains(&ring.len()) || self.crossed(ring).is_some() {
             return String::new();
         }
-        let pairs = ring.iter().zip(ring.iter().cycle().skip(1));
-        let links: Option<Vec<String>> = pairs.map(|(from, to)| self.link(*from, *to)).collect();
+        let links: Option<Vec<String>> = pairs(ring).map(|(from, to)| self.link(from, to)).collect();
         links.map_or_else(String::new, |links| format!(": {}", links.join("; ")))
     }
 
@@ -135,8 +142,8 @@ impl Case<'_> {
     /// are in which; `None` if the ring involves any other waits.
     fn crossed(&self, ring: &[ProcessIndex]) -> Option<String> {
         let mut inside: Vec<(&Collective, Vec<ProcessIndex>)> = Vec::new();
-        for (from, to) in ring.iter().zip(ring.iter().cycle().skip(1)) {
-            let mut needs = self.needs(*from, *to);
+        for (from, to) in pairs(ring) {
+            let mut needs = self.needs(from, to);
             let Some(Need::Collective(collective)) = needs.next() else { return None };
             if !needs.all(|need| matches!(need, Need::Collective(_))) {
                 return None;
@@ -146,8 +153,8 @@ impl Case<'_> {
                     && known.place == collective.place
             };
             match inside.iter_mut().find(|(known, _)| same(known)) {
-                Some((_, members)) => members.push(*from),
-                None => inside.push((collective, vec![*from])),
+                Some((_, members)) => members.push(from),
+                None => inside.push((collective, vec![from])),
             }
         }
         let (first, _) = inside.first()?;
@@ -166,15 +173,57 @@ impl Case<'_> {
         Some(format!("crossed collectives: {}; each is in one that {each} not entered", parts.join(", ")))
     }
 
+    /// Returns the member of a ring that does something else than the others, and how this shows.
+    fn odd_one(&self, ring: &[ProcessIndex]) -> Option<(ProcessIndex, String)> {
+        let awaited = self.awaited_one(ring).map(|odd| (odd, String::new()));
+        let compared = || self.apart(ring).or_else(|| self.one_too_many(ring));
+        awaited.or_else(|| if ring.len() <= MOST_COMPARED { compared() } else { None })
+    }
+
+    /// The only member that makes one receive too many.
+    fn one_too_many(&self, ring: &[ProcessIndex]) -> Option<(ProcessIndex, String)> {
+        let mut odd = pairs(ring).filter_map(|(waits, by)| {
+            let even = self.needs(waits, by).find_map(|need| match need {
+                Need::Message(receive) => self.even(waits, receive),
+                _ => None,
+            })?;
+            Some((waits, self.sent_evenly(&even, waits)))
+        });
+        let one = odd.next()?;
+        odd.next().is_none().then_some(one)
+    }
+
+    /// The only member of a communicator that has left the line at which all others are.
+    fn apart(&self, ring: &[ProcessIndex]) -> Option<(ProcessIndex, String)> {
+        let mut odd = pairs(ring).filter_map(|(from, to)| {
+            let comm = match self.needs(from, to).next()? {
+                Need::Message(receive) => receive.matches.comm,
+                Need::Receiver(message) => message.comm,
+                Need::Collective(_) | Need::Action { .. } | Need::Outside { .. } => return None,
+            };
+            let at = |one: ProcessIndex| self.process(one)?.calls().next()?.place.as_deref();
+            let line = at(from)?;
+            let left = at(to).is_some_and(|place| place != line)
+                && self.process(to)?.message_calls().any(|calls| &*calls.place == line);
+            let members = &self.snapshot.communicators.get(comm as usize)?.members;
+            let mut others = members.iter().filter(|one| **one != to);
+            let there = left && members.len() > 2 && others.all(|one| at(*one) == Some(line));
+            let others = || self.words.ranks(members.iter().copied().filter(|one| *one != to));
+            let said = || format!("{} are at {line}, which rank {} has left", others(), self.words.rank(to));
+            there.then(|| (to, said()))
+        });
+        let one = odd.next()?;
+        odd.next().is_none().then_some(one)
+    }
+
     /// In a ring of collectives, the only member that all others of at least three are waiting for.
-    fn odd_one(&self, ring: &[ProcessIndex]) -> Option<ProcessIndex> {
+    fn awaited_one(&self, ring: &[ProcessIndex]) -> Option<ProcessIndex> {
         self.crossed(ring)?;
-        let pairs = ring.iter().zip(ring.iter().cycle().skip(1));
-        let mut odd = pairs.filter_map(|(from, to)| match self.needs(*from, *to).next()? {
+        let mut odd = pairs(ring).filter_map(|(from, to)| match self.needs(from, to).next()? {
             Need::Collective(collective) => {
                 let all = self.snapshot.communicators.get(collective.comm as usize)?.members.len();
                 let missing = collectives::missing(self.snapshot, collective.comm, collective.number);
-                (all > 2 && missing == [*to]).then_some(*to)
+                (all > 2 && missing == [to]).then_some(to)
             }
             _ => None,
         });
@@ -187,7 +236,7 @@ impl Case<'_> {
         let needs =
             self.process(from).into_iter().flat_map(Process::calls).flat_map(|call| call.wait.needs());
         needs.filter(move |need| match need {
-            Need::Message(receive) => receive.matches.from == Peer::One(to),
+            Need::Message(receive) => self.snapshot.sender(from, receive) == Some(to),
             Need::Receiver(message) => message.to == to,
             Need::Collective(collective) => {
                 let process = self.process(to);
@@ -211,9 +260,14 @@ impl Case<'_> {
                     waits for: neither hold a lock nor join a thread across a call that waits";
         }
         let mut links = Links::default();
-        for (from, to) in ring.iter().zip(ring.iter().cycle().skip(1)) {
-            self.needs(*from, *to).for_each(|need| links.add(need));
+        for (from, to) in pairs(ring) {
+            self.needs(from, to).for_each(|need| links.add(need));
         }
         links.advice()
     }
+}
+
+/// Returns each member of a ring with the next one, which it waits for.
+fn pairs(ring: &[ProcessIndex]) -> impl Iterator<Item = (ProcessIndex, ProcessIndex)> {
+    ring.iter().copied().zip(ring.iter().copied().cycle().skip(1))
 }

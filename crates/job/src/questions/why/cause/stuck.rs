@@ -31,6 +31,7 @@ impl Case<'_> {
             .or_else(|| self.not_started(found))
             .or_else(|| self.wrong_group(found))
             .or_else(|| self.elsewhere(found))
+            .or_else(|| self.wrong_source(found))
             .or_else(|| self.gone(found, finalized))
             .or_else(|| self.buffered(found))
             .or_else(|| self.finalizing(found))
@@ -122,6 +123,9 @@ impl Case<'_> {
             }
         }
         let (_, receiver, receive, (sender, message)) = best?;
+        if let Some(reason) = self.unreceived_first(found, (receiver, receive), (sender, message)) {
+            return Some(reason);
+        }
         let (waits, wanted) = (self.words.rank(receiver), self.words.message(&receive.matches));
         let (other, left) = (self.words.rank(sender), self.words.sent(message));
         let (verdict, next) = match &receive.got {
@@ -282,14 +286,20 @@ impl Case<'_> {
         }
         let others: Vec<ProcessIndex> = others().collect();
         let least = self.least(stuck, receive);
-        let fewer = least.as_ref().map_or_else(String::new, |least| self.sent_least(least, stuck) + "; ");
+        let even = self.even(stuck, receive);
+        let fewer = least.as_ref().map(|least| self.sent_least(least, stuck) + "; ");
+        let compared = fewer.or_else(|| even.as_ref().map(|even| self.sent_evenly(even, stuck) + "; "));
+        let compared = compared.unwrap_or_default();
         let verdict = format!(
-            "rank {} waits for {} that was never sent, and no rank is left that could send it: {fewer}{}",
+            "rank {} waits for {} that was never sent, and no rank is left that could send it: {compared}{}",
             self.words.rank(stuck),
             self.words.message(&receive.matches),
             self.words.each_doing(&self.words.doings(&others)),
         );
-        let culprits = least.filter(|least| over(least.by)).map_or(others, |least| vec![least.by]);
+        let culprits = match least.filter(|least| over(least.by)) {
+            Some(least) => vec![least.by],
+            None => even.map(|_| stuck).into_iter().chain(others).collect(),
+        };
         Some((Kind::MESSAGE_NEVER_SENT, culprits, verdict))
     }
 
@@ -354,7 +364,7 @@ fn is_same_action(one: &Need, other: &Need) -> bool {
 }
 
 /// Returns how much a message differs from what a receive wants; `None` if they are unrelated.
-fn distance(receive: &Receive, (sender, message): Sent<'_>) -> Option<u8> {
+pub(super) fn distance(receive: &Receive, (sender, message): Sent<'_>) -> Option<u8> {
     let wanted = &receive.matches;
     let from = wanted.from == Peer::Any || wanted.from == Peer::One(sender);
     let comm = wanted.comm == message.comm;

@@ -1,6 +1,7 @@
 //! Failed calls: what the program then did without is often what others wait for, and some end the job. Also
 //! calls that cannot succeed although the library did not check them.
 
+use crate::observation::faults::Kind;
 use crate::observation::{Call, Fault, Forbidden, Observation, Raised, Wrong};
 use crate::questions::findings::wrong_use;
 use crate::questions::why::snapshot::{Failed, Outcome};
@@ -25,6 +26,9 @@ fn forbidden(one: &Forbidden) -> Failed {
 }
 
 fn went_on(fault: &Fault) -> Option<Failed> {
+    if fault.kind == Kind::Truncated {
+        return Some(failed(&fault.function, fault.place.as_deref(), "MPI_ERR_TRUNCATE", Outcome::Short));
+    }
     let error = wrong_use(fault)?;
     Some(failed(&fault.function, fault.place.as_deref(), error, Outcome::WentOn))
 }

@@ -293,7 +293,7 @@ impl<'a> Joiner<'a> {
     }
 
     fn call(&self, seen: &Observation, call: &observation::Call) -> Call {
-        let needs: Vec<Need> = call.needs.iter().flat_map(|need| self.needs(seen, need)).collect();
+        let needs: Vec<Need> = call.needs.iter().flat_map(|need| self.needs(seen, call, need)).collect();
         let wait = match (needs.is_empty(), call.any) {
             (true, _) => Wait::Nothing,
             (false, true) => Wait::Any(needs),
@@ -311,12 +311,12 @@ impl<'a> Joiner<'a> {
         }
     }
 
-    fn needs(&self, seen: &Observation, need: &observation::Need) -> Vec<Need> {
+    fn needs(&self, seen: &Observation, call: &observation::Call, need: &observation::Need) -> Vec<Need> {
         let found = match need {
             observation::Need::Epoch { window, access, name } => {
                 return self.epoch(seen, *window, *access, name);
             }
-            observation::Need::Message(receive) => self.awaited(seen, receive).map(Need::Message),
+            observation::Need::Message(receive) => self.awaited(seen, call, receive).map(Need::Message),
             observation::Need::Receiver(message) => self.message(seen, message).map(Need::Receiver),
             observation::Need::Collective(collective) => {
                 self.collective(collective).map(|collective| Need::Collective(Box::new(collective)))
@@ -401,12 +401,19 @@ impl<'a> Joiner<'a> {
     }
 
     /// A receive that a call waits for; takes earlier messages into account.
-    fn awaited(&self, seen: &Observation, receive: &observation::Receive) -> Option<Receive> {
+    fn awaited(
+        &self,
+        seen: &Observation,
+        call: &observation::Call,
+        receive: &observation::Receive,
+    ) -> Option<Receive> {
         let joined = self.receive(seen, receive)?;
         let Some((from, tag)) = receive.from.zip(receive.tag) else { return Some(joined) };
         let got = self.got.get_or_init(|| self.slot.2.map_or_else(HashMap::new, received_at));
         let got = got.get(&(receive.comm, from, tag));
-        let elsewhere = got.filter(|place| Some(**place) != receive.place.as_deref());
+        // A blocking receive is at the line of its call.
+        let here = receive.place.as_deref().or(call.place.as_deref());
+        let elsewhere = got.filter(|place| Some(**place) != here);
         Some(Receive { got: elsewhere.map(|place| (*place).into()), ..joined })
     }
 
