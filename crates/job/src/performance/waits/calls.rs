@@ -110,30 +110,30 @@ impl Calls {
         calls
     }
 
-    /// Returns what a process did in the meantime: the call it was in for more than half of the time,
-    /// otherwise the work after its last call; and in any case the work after its last call. If it spent most
-    /// of the time outside the known calls in MPI, these are other calls.
+    /// Returns what a process did in the meantime: the call it was in for more than half of the time, otherwise
+    /// what it did after its last call; and in any case the latter, without the time in known calls. If a
+    /// process spent most of the time in MPI, it did not compute but was in several calls.
     pub fn meanwhile(&self, who: ProcessIndex, span: Span) -> (String, String) {
         let Some(own) = self.all.get(&who) else { return ("not seen".to_owned(), "not seen".to_owned()) };
         let before = own.range(..span.until).rev();
-        let inside = before.take_while(|(_, (until, _))| *until > span.from);
+        let inside = before.clone().take_while(|(_, (until, _))| *until > span.from);
         let known: Vec<_> = inside
             .map(|(from, (until, call))| (Span { from: *from, until: *until }.and(span).ns(), call))
             .collect();
         let known_ns = known.iter().fold(0, |sum: u64, (ns, _)| sum.saturating_add(*ns));
         let mpi_ns = self.inside.get(&who).map_or(0, |totals| totals.at_least(span));
-        let other_ns = mpi_ns.saturating_sub(known_ns);
-        let doing = if other_ns.saturating_mul(2) > span.ns() { OTHER_CALLS } else { UNNAMED };
-        let working = match own.range(..span.until).next_back() {
-            Some((_, (_, call))) => format!("{doing} after {}", named(call)),
-            None => doing.to_owned(),
+        let is_most = |ns: u64| ns.saturating_mul(2) > span.ns();
+        let last = before.map(|(_, (_, call))| call).next();
+        let after = |in_mpi_ns: u64| {
+            let doing = if is_most(in_mpi_ns) { OTHER_CALLS } else { UNNAMED };
+            last.map_or_else(|| doing.to_owned(), |last| format!("{doing} after {}", named(last)))
         };
-        if let Some((ns, call)) = known.iter().max_by_key(|(ns, _)| *ns)
-            && ns.saturating_mul(2) > span.ns()
-        {
-            return (format!("in {}", named(call)), working);
-        }
-        (working.clone(), working)
+        let longest = known.iter().max_by_key(|(ns, _)| *ns).filter(|(ns, _)| is_most(*ns));
+        let doing = match longest {
+            Some((_, call)) => format!("in {}", named(call)),
+            None => after(known_ns.max(mpi_ns)),
+        };
+        (doing, after(mpi_ns.saturating_sub(known_ns)))
     }
 
     /// Limits a wait to the return of its call.
@@ -236,6 +236,18 @@ mod tests {
             open.look(at_ms * MS, &rank(&[("MPI_Recv", age_s)]));
         }
         assert_eq!(meanwhile(490, &open), "in MPI calls after MPI_Recv at a.c:7");
-        assert_eq!(meanwhile(350, &open), "computing after MPI_Recv at a.c:7");
+        assert_eq!(meanwhile(290, &open), "computing after MPI_Recv at a.c:7");
+    }
+
+    #[test]
+    fn a_rank_that_waited_in_one_call_after_the_other_did_not_compute() {
+        let looks = [
+            (200, rank(&[("MPI_Recv", 0.09)])),
+            (270, rank(&[("MPI_Recv", 0.16)])),
+            (350, rank(&[("MPI_Recv", 0.06)])),
+            (450, rank(&[("MPI_Recv", 0.16)])),
+        ];
+        assert_eq!(meanwhile(&looks), "in MPI calls after MPI_Recv at a.c:7");
+        assert_eq!(meanwhile(&looks[2..]), "computing after MPI_Recv at a.c:7");
     }
 }
