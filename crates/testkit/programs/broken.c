@@ -39,7 +39,7 @@ static void other_operation(void)
         MPI_Allreduce(&in, &out, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
 }
 
-/* finding other_types 2 collective-mismatch ranks 1 says type signature */
+/* finding other_types 2 collective-mismatch ranks [0-1] says type signature */
 static void other_types(void)
 {
     int values[2] = {0, 0};
@@ -424,7 +424,7 @@ static void alltoallw_of_another_type(void)
     MPI_Alltoallw(in, ones, at, given, out, ones, at, expected, MPI_COMM_WORLD);
 }
 
-/* finding scatterv_without_waiting_of_other_counts 3 collective-mismatch ranks [1-2] says the members give 24 bytes in all, and expect 32 */
+/* finding scatterv_without_waiting_of_other_counts 3 collective-mismatch ranks [0-2] says the members give 24 bytes in all, and expect 32 */
 static void scatterv_without_waiting_of_other_counts(void)
 {
     int all[6] = {0}, values[5], counts[3] = {1, 3, 2}, at[3] = {0, 1, 4};
@@ -451,7 +451,7 @@ static void sent_with_a_wrong_tag(void)
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
-/* finding reduce_scatter_of_other_counts 2 collective-mismatch ranks 1 says the members give 28 bytes in all, and expect 32: */
+/* finding reduce_scatter_of_other_counts 2 collective-mismatch ranks [0-1] says the members give 28 bytes in all, and expect 32: */
 static void reduce_scatter_of_other_counts(void)
 {
     int values[8] = {0}, result[8], counts[2] = {rank == 1 ? 1 : 2, 2};

@@ -33,7 +33,7 @@ pub use ledger::Ledger;
 pub use locks::Locks;
 pub use message_calls::MessageCalls;
 pub use partitioned::Partitioned;
-pub use raised::Raised;
+pub use raised::{Raised, did_not_return};
 pub use read::{observe, of_image, of_messages};
 pub use thread_level::Forbidden;
 pub use windows::Window;

@@ -20,6 +20,14 @@ pub struct Raised {
     pub at_ns: u64,
 }
 
+/// Formats `MPI_Put at a.c:9 failed with MPI_ERR_OP, and did not return`. A program that calls an error handler
+/// reports an error of its own.
+pub fn did_not_return(function: &str, place: Option<&str>, error: &str) -> String {
+    let at = place.map_or_else(String::new, |place| format!(" at {place}"));
+    let how = if function.ends_with("_call_errhandler") { "reported" } else { "failed with" };
+    format!("{function}{at} {how} {error}, and did not return")
+}
+
 /// Reads the error of a thread.
 pub(super) fn read<S: Source>(rank: &Rank<'_, S>, thread: &ThreadFacts) -> Option<Box<Raised>> {
     let (raised, process) = (thread.raised.as_ref()?, rank.process());
@@ -81,5 +89,13 @@ mod tests {
         assert_eq!(found(next), []);
         assert_eq!(found(TestImage::leaves), []);
         assert_eq!(found(|sample| sample.thread.raised.function.set(0)), [], "its handler has returned");
+    }
+
+    #[test]
+    fn an_error_that_the_program_reports_is_not_called_a_failure() {
+        let said = |function| super::did_not_return(function, Some("a.c:9"), "MPI_ERR_OP");
+        assert_eq!(said("MPI_Put"), "MPI_Put at a.c:9 failed with MPI_ERR_OP, and did not return");
+        let reported = "MPI_Win_call_errhandler at a.c:9 reported MPI_ERR_OP, and did not return";
+        assert_eq!(said("MPI_Win_call_errhandler"), reported);
     }
 }

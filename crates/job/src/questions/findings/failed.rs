@@ -3,7 +3,7 @@
 
 use super::{Finding, Kind, Whose};
 use crate::jobs::worlds::Members;
-use crate::observation::{Fault, Forbidden, Observation, Raised, Wrong, faults};
+use crate::observation::{Fault, Forbidden, Observation, Raised, Wrong, did_not_return, faults};
 use std::collections::BTreeMap;
 
 /// Error classes that indicate invalid arguments or a call at the wrong time. A correct program may encounter
@@ -150,14 +150,11 @@ pub(super) fn raised(observations: &[Observation], whose: &Whose, known: &[Findi
             found.entry(line).or_default().join(who.clone());
         }
     }
-    let finding = |((function, place, error), ranks): ((&str, Option<&str>, &str), Members)| {
-        let at = place.map_or_else(String::new, |place| format!(" at {place}"));
-        Finding {
-            kind: Kind::CALL_FAILED,
-            sentence: format!("{}: {function}{at} failed with {error}, and did not return", ranks.named()),
-            ranks,
-            line: place.map(str::to_owned),
-        }
+    let finding = |((function, place, error), ranks): ((&str, Option<&str>, &str), Members)| Finding {
+        kind: Kind::CALL_FAILED,
+        sentence: format!("{}: {}", ranks.named(), did_not_return(function, place, error)),
+        ranks,
+        line: place.map(str::to_owned),
     };
     found.into_iter().map(finding).collect()
 }

@@ -34,11 +34,7 @@ pub fn mismatches(all: &[Mismatch<'_>], words: &Words<'_>) -> Vec<Finding> {
 }
 
 fn finding(mismatch: &Mismatch<'_>, count: usize, words: &Words<'_>) -> Option<Finding> {
-    let suspects = match mismatch.suspects() {
-        // Without a majority, those that differ from the first group.
-        all if all.len() == mismatch.groups.len() => mismatch.groups.get(1..)?,
-        some => some,
-    };
+    let suspects = mismatch.suspects();
     let odd = suspects.first()?;
     let more = match count - 1 {
         0 => String::new(),

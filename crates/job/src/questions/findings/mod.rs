@@ -407,7 +407,11 @@ mod tests {
         let said: Vec<_> = found.iter().map(|one| (one.ranks.to_string(), one.sentence.as_str())).collect();
         let wanted = "collective mismatch (size) on MPI_COMM_WORLD, collective 1: rank 1 was in MPI_Gather with 4 bytes at \
                       a.c:1, rank 2 was in MPI_Gather with 8 bytes at a.c:2";
-        assert_eq!(said, [("2".to_owned(), wanted)], "of the root nothing is known");
+        assert_eq!(
+            said,
+            [("[1-2]".to_owned(), wanted)],
+            "of the root nothing is known; either of the others may be wrong"
+        );
     }
 
     #[test]

@@ -6,6 +6,7 @@ use super::evidence::bounded;
 use super::snapshot::{Failed, Outcome, Process, ProcessIndex, Snapshot};
 use super::verdict::Evidence;
 use super::words::Words;
+use crate::observation::did_not_return;
 use std::collections::BTreeMap;
 
 /// Returns one line for each place and error, those with the most processes first.
@@ -38,9 +39,7 @@ pub fn failed(words: &Words<'_>, snapshot: &Snapshot, blocked: &Blocked) -> Vec<
                 Outcome::Given(given) => {
                     format!("{}{at} was given {given} ({})", failed.function, failed.error)
                 }
-                Outcome::Raised => {
-                    format!("{}{at} failed with {}, and did not return", failed.function, failed.error)
-                }
+                Outcome::Raised => did_not_return(&failed.function, failed.place.as_deref(), &failed.error),
                 Outcome::Forbidden(said) => said.to_string(),
             },
             function: Some(failed.function.to_string()),
