@@ -35,7 +35,8 @@ pub fn mismatches(all: &[Mismatch<'_>], words: &Words<'_>) -> Vec<Finding> {
 
 fn finding(mismatch: &Mismatch<'_>, count: usize, words: &Words<'_>) -> Option<Finding> {
     let suspects = mismatch.suspects();
-    let odd = suspects.first()?;
+    // Without a majority all are suspects; the line is then where one differs from the first.
+    let odd = suspects.get(usize::from(suspects.len() == mismatch.groups.len()))?;
     let more = match count - 1 {
         0 => String::new(),
         more => format!("; and {more} more at the same lines"),
