@@ -132,7 +132,8 @@ fn measure(mpiscope: &str) -> ExitCode {
         let ranks = ranks_seen(&seen);
         // `why` has one more line, with the missing ranks.
         let more = usize::from(verb == "why");
-        let said = |host: &String| lacking.iter().any(|why| why.to_string().contains(&format!("host {host} ")));
+        let said =
+            |host: &String| lacking.iter().any(|why| why.to_string().contains(&format!("host {host} ")));
         let named: Vec<u32> = (0..HOSTS).filter(|host| said(&names[*host as usize])).collect();
         let dead: Vec<u32> = (0..HOSTS).filter(|host| dead(*host)).collect();
         let alive = (HOSTS as usize - dead.len()) * RANKS as usize;
