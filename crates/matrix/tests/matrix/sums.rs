@@ -2,6 +2,7 @@
 //! and its parts.
 
 use anyhow::{Context, Result, bail, ensure};
+use mpi_abi::{Flags, FunctionId};
 use serde_json::Value;
 
 /// Numbers that were converted to text twice differ in their last digit.
@@ -124,6 +125,7 @@ fn of_waits(report: &Value, ranks: &[Value]) -> Result<()> {
         let (inside, exact) = (inside.sum::<f64>(), waits["seconds"].as_f64().unwrap_or(0.0));
         ensure!(exact + found <= inside + 1e-3, "{exact} s and {found} s of waits in {inside} s in MPI");
     }
+    within_calls(waits, ranks)?;
     let windows = &report["windows"];
     let Some(waited) = windows["waited_s"].as_array() else { return Ok(()) };
     let whole = waits["estimated"]["seconds"].as_f64().or(waits["seconds"].as_f64()).unwrap_or(0.0);
@@ -136,6 +138,29 @@ fn of_waits(report: &Value, ranks: &[Value]) -> Result<()> {
         let own = ranks.iter().find(|one| Some(one["rank"].to_string().as_str()) == rank.as_str());
         let inside = own.and_then(|own| own["mpi_s"].as_f64()).with_context(|| format!("no rank {rank}"))?;
         ensure!(waited.as_f64() <= Some(inside + 1e-3), "rank {rank} waited {waited} s of {inside} s in MPI");
+    }
+    Ok(())
+}
+
+/// No rank waited longer in a function than it was in it. Time between the calls of polling loops counts as
+/// waiting, but is not in them.
+fn within_calls(waits: &Value, ranks: &[Value]) -> Result<()> {
+    let sampled = waits["sampled"]["list"].as_array().into_iter().flatten();
+    let all: Vec<&Value> = list(waits, "list")?.iter().chain(sampled).collect();
+    // Ranks of other worlds are written with their world.
+    let first = ranks.first().map(|rank| &rank["world"]);
+    for rank in ranks.iter().filter(|rank| Some(&rank["world"]) == first) {
+        let who = rank["rank"].to_string();
+        let calls = rank["calls"].as_object().context("no calls")?;
+        for (function, call) in calls.iter().filter(|(name, _)| !asks(name)) {
+            let open = list(rank, "by_thread")?.iter().filter(|one| one["in_call"] == function.as_str());
+            let open: f64 = open.filter_map(|one| one["in_call_s"].as_f64()).sum();
+            let inside = call["time_s"].as_f64().unwrap_or(0.0) + open;
+            let own = all.iter().filter(|lost| lost["function"] == function.as_str());
+            let own = own.filter(|lost| lost["ranks"] == who.as_str());
+            let waited: f64 = own.filter_map(|lost| lost["seconds"].as_f64()).sum();
+            ensure!(waited <= inside + 1e-3, "rank {who} waited {waited} s in {function}, {inside} s in all");
+        }
     }
     Ok(())
 }
@@ -193,6 +218,11 @@ fn in_sections(report: &Value) -> Result<()> {
 
 fn list<'a>(of: &'a Value, name: &str) -> Result<&'a [Value]> {
     of[name].as_array().map(Vec::as_slice).with_context(|| format!("no {name}"))
+}
+
+/// Whether a function only polls.
+fn asks(function: &str) -> bool {
+    FunctionId::from_name(function).is_some_and(|function| function.properties().flags.has(Flags::POLLING))
 }
 
 /// `None` if no element has a number.

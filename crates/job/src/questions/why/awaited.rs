@@ -3,7 +3,7 @@
 
 use super::collectives;
 use super::messages::Pairs;
-use super::snapshot::{Call, CommIndex, Condition, Need, Peer, Process, ProcessIndex, Snapshot, Wait};
+use super::snapshot::{Call, CommIndex, Condition, Need, Process, ProcessIndex, Snapshot, Wait};
 
 /// What is awaited of a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,9 +73,8 @@ fn of_call(
     for need in needs {
         match need {
             Need::Message(receive) if !pairs.finds(who, receive) => {
-                if let Peer::One(from) = receive.matches.from {
-                    whom.push((from, Part::Sender(receive.matches.comm)));
-                }
+                let from = snapshot.sender(who, receive);
+                whom.extend(from.map(|from| (from, Part::Sender(receive.matches.comm))));
             }
             Need::Receiver(message) if !pairs.is_received(who, message) => {
                 whom.push((message.to, Part::Receiver(message.comm)));
@@ -100,6 +99,7 @@ fn of_call(
 #[cfg(test)]
 mod tests {
     use super::super::scene::Scene;
+    use super::super::snapshot::Peer;
     use super::*;
 
     fn all(scene: &Scene) -> Vec<(ProcessIndex, Vec<(ProcessIndex, Part)>)> {
@@ -113,6 +113,9 @@ mod tests {
         assert_eq!(all(&scene), [(1, vec![(0, Part::Sender(0))])]);
         scene.sent(0, 1, 7);
         assert_eq!(all(&scene), []);
+        let mut pair = Scene::of(2);
+        pair.receive(1, Peer::Any, 7);
+        assert_eq!(all(&pair), [(1, vec![(0, Part::Sender(0))])], "there is only one other rank");
     }
 
     #[test]

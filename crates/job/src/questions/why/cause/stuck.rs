@@ -363,6 +363,9 @@ fn is_same_action(one: &Need, other: &Need) -> bool {
     }
 }
 
+/// The distance of a message that differs from the awaited one only in its sender.
+pub(super) const OTHER_SENDER: u8 = 3;
+
 /// Returns how much a message differs from what a receive wants; `None` if they are unrelated.
 pub(super) fn distance(receive: &Receive, (sender, message): Sent<'_>) -> Option<u8> {
     let wanted = &receive.matches;
@@ -375,7 +378,7 @@ pub(super) fn distance(receive: &Receive, (sender, message): Sent<'_>) -> Option
         (true, true, true) if !same_sort => Some(1),
         (true, true, false) => Some(1),
         (true, false, true) => Some(2),
-        (false, true, true) => Some(3),
+        (false, true, true) => Some(OTHER_SENDER),
         _ => None,
     }
 }

@@ -3,7 +3,7 @@
 //! A rank that takes one message of each of several others in turn also has messages waiting that it has not
 //! come to. It has received from others before, though not from the one whose message waits.
 
-use super::stuck::distance;
+use super::stuck::{OTHER_SENDER, distance};
 use super::{Case, Reason};
 use crate::questions::why::blocked::Blocked;
 use crate::questions::why::collectives;
@@ -13,8 +13,6 @@ use crate::questions::why::verdict::Kind;
 
 /// Maximum number of messages to the receiver that are examined.
 const MOST_COMPARED: usize = 256;
-/// A message that differs from the awaited one in nothing but its sender.
-const OTHER_SENDER: u8 = 3;
 
 impl Case<'_> {
     /// The receive that names another rank than the one that sent its message.
