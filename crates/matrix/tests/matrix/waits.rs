@@ -9,9 +9,11 @@ use mpiscope_testkit::mpi::{Abi, Library};
 use mpiscope_testkit::program::{Needs, Program};
 use mpiscope_testkit::report;
 use mpiscope_testkit::trials::checked;
+use serde_json::Value;
 
 use crate::inspected::job::{Job, json};
 use crate::subject::{Form, Subject, word};
+use crate::sums;
 
 const RANKS: usize = 3;
 /// Seconds by which a rank is late.
@@ -390,7 +392,15 @@ fn check_sampled(subject: &Subject, library: &Library) -> Result<()> {
     ensure!(wrong.is_empty(), "waits at places without waiting: {wrong:#?}");
     let [all, whole]: [f64; 2] = [sampled.seconds, known.iter().map(|part| part.seconds).sum()];
     ensure!((all - whole).abs() <= sampled.error_s + 0.2 * whole, "{all} s, not {whole} s: {waits:#?}");
-    Ok(())
+    let report: Value = serde_json::from_slice(&fs::read(ran.out().join("report.json"))?)?;
+    let pairs = report["waits"]["sampled"]["of_messages"].as_array().context("no pairs")?;
+    let of_pairs: f64 = pairs
+        .iter()
+        .flat_map(|pair| [&pair["sender_s"], &pair["receiver_s"]])
+        .filter_map(Value::as_f64)
+        .sum();
+    ensure!((of_pairs - all).abs() <= 1e-6 * all, "{all} s of waits for messages, {of_pairs} s by pair");
+    sums::add_up(&report)
 }
 
 /// A wait of this many seconds was sampled more than once, even by an unoptimized command.
