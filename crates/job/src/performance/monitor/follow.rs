@@ -69,6 +69,7 @@ struct Open {
     bytes: u64,
     image: Image<Bytes>,
     process: Process,
+    /// Number of modules and call paths that the process's are known to include.
     modules: u64,
     /// By function number: whether it is a waiting collective.
     collectives: Vec<bool>,
@@ -80,7 +81,7 @@ struct Open {
     persistent: Vec<bool>,
     /// By identity.
     comms: HashMap<u64, Communicator>,
-    places: HashMap<u64, Option<String>>,
+    places: HashMap<u64, String>,
     messages: Messages,
     called: HashMap<(u64, usize), Arc<Called>>,
 }
@@ -127,6 +128,7 @@ impl Follower {
             return Some(());
         }
         let image = open_fd(self.file.try_clone().ok()?.into(), "image").ok()?;
+        let modules = Modules::count(&image);
         let mut process = Process::read(&image, Some(Moment::now())).ok()?;
         if !process.called_mpi() || !process.times {
             return None;
@@ -145,7 +147,6 @@ impl Follower {
         let before = self.open.take();
         let kept = |open: Open| (open.comms, open.places, open.messages, open.called);
         let (comms, places, messages, called) = before.map_or_else(Default::default, kept);
-        let modules = Modules::count(&image);
         self.open = Some(Open {
             bytes,
             image,
@@ -195,6 +196,7 @@ impl Follower {
     pub fn whole(&mut self, now: Moment) -> Option<Observation> {
         let open = self.open.as_mut()?;
         open.process.threads = threads(&open.image).ok()?;
+        open.read_modules();
         let context = SymbolContext::new(&open.process, &places::Noting);
         let rank = Rank::new(&open.image, &open.process, &context);
         Some(observe(&rank, &Running { now_ns: now.monotonic_ns }))
@@ -242,7 +244,17 @@ impl Open {
         state == Some(self.process.state.0)
             && self.process.state != State::STARTED
             && self.process.rank.is_some()
-            && Modules::count(&self.image) == self.modules
+    }
+
+    /// Reads the modules and call paths if there are more than before. They are written before any record
+    /// that refers to them, so after this every place in an earlier copy is known.
+    fn read_modules(&mut self) {
+        let count = Modules::count(&self.image);
+        if count != self.modules
+            && let Ok(modules) = Modules::read(&self.image)
+        {
+            (self.process.modules, self.modules) = (modules, count);
+        }
     }
 
     /// Returns whether it has created a persistent collective.
@@ -253,6 +265,12 @@ impl Open {
     }
 
     fn take(&mut self) -> Option<Taken> {
+        let taken = self.copy();
+        self.read_modules();
+        taken
+    }
+
+    fn copy(&mut self) -> Option<Taken> {
         let image = &self.image;
         let table = image.table::<Comm>(SectionKind::COMMS).ok()?;
         let mut rings = Vec::new();
@@ -300,9 +318,12 @@ impl Open {
     fn observation(&mut self, taken: &Taken) -> Observation {
         let Self { process, comms, places, messages, called, .. } = self;
         comms.retain(|identity, _| taken.rings.iter().any(|(known, ..)| known == identity));
+        // A place that is not known yet may be known next time.
         let mut place = |address: u64| {
-            let known = places.entry(address).or_insert_with(|| places::noted(&process.modules, address));
-            known.clone()
+            if !places.contains_key(&address) {
+                places.insert(address, places::noted(&process.modules, address)?);
+            }
+            places.get(&address).cloned()
         };
         let history =
             taken.rings.iter().filter(|(_, newest, _)| *newest > 0).map(|(comm, newest, entered)| {
@@ -311,8 +332,14 @@ impl Open {
         let history = history.collect();
         let locks = locks::read(&taken.locks, process, &mut place);
         let mut call = |from, function| {
-            let mut new = || Called { function: process.function(function), place: place(from) };
-            Arc::clone(called.entry((from, function)).or_insert_with(|| Arc::new(new())))
+            if let Some(known) = called.get(&(from, function)) {
+                return Arc::clone(known);
+            }
+            let new = Arc::new(Called { function: process.function(function), place: place(from) });
+            if from == 0 || new.place.is_some() {
+                called.insert((from, function), Arc::clone(&new));
+            }
+            new
         };
         let ledger = taken.messages.as_ref();
         Observation {
@@ -353,6 +380,55 @@ impl Open {
             spent: Spent { collectives: inside(&self.collectives), messages: inside(&self.waiting) },
             resident: None,
             marked: taken.marked.map(|(at, count)| (process.clock.ns_at(at), count)),
+        }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::base::clock::TickClock;
+    use crate::test_image::TestImage;
+    use mpiscope_image::call_path::{self, CallPath};
+    use mpiscope_image::history::{Entered, RING};
+
+    /// Records that a library has called `MPI_Barrier` in a place where it had not called it before.
+    fn barrier_in_a_new_place(rank: &TestImage, comm: &Comm, number: u64) {
+        let (path, new) = rank.writer.new_record::<CallPath>(SectionKind::CALL_PATHS, 8).unwrap();
+        new.caller.set(0x2000 + number);
+        new.site.set(0x1000 + number);
+        if number == 1 {
+            let (first, _) = rank.writer.new_array::<Entered>(SectionKind::COLLECTIVES, RING, RING).unwrap();
+            comm.history.set(first + 1);
+        }
+        let entered: &Entered = rank.writer.record(SectionKind::COLLECTIVES, number).unwrap();
+        entered.write(number, |entered| {
+            entered.from.set(call_path::address(path));
+            entered.function.set(rank.number("MPI_Barrier") as u16 + 1);
+            entered.entered.set(1);
+        });
+        comm.collectives.set(number);
+    }
+
+    #[test]
+    fn a_place_that_appears_while_the_process_is_read_is_known_in_the_copy_that_refers_to_it() {
+        let rank = TestImage::new("appearing", 0, 2);
+        let comm = rank.shares_comm(0x4400_0000, "MPI_COMM_WORLD", 2, 7);
+        let now = Moment::now();
+        let clocks = Clocks {
+            counter: TickClock::of_host(now, now, true),
+            plain: TickClock::of_host(now, now, false),
+        };
+        let mut follower = Follower::new(rank.fd.try_clone().unwrap());
+        for number in 1..=2 {
+            follower.open(&clocks).unwrap();
+            barrier_in_a_new_place(&rank, comm, number);
+            let taken = follower.open.as_mut().unwrap().take().unwrap();
+            let (seen, _) = follower.understand(&taken).unwrap();
+            let places: Vec<_> = seen.history[0].kinds.iter().map(|kind| kind.place.as_deref()).collect();
+            let all = [Some("0x1001 (from 0x2001)"), Some("0x1002 (from 0x2002)")];
+            assert_eq!(places, all[..number as usize], "collective {number}");
         }
     }
 }
