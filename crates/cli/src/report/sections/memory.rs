@@ -29,7 +29,7 @@ pub fn blocks(report: &JobReport) -> Vec<Block> {
     if let (Some(least), Some(most)) = (records().min(), records().max()) {
         let (least, most) = (bytes(least), bytes(most));
         let each = if least == most { most } else { format!("{least} to {most}") };
-        blocks.push(Block::Line(format!("  records of the layer: {each} a rank")));
+        blocks.push(Block::Line(format!("  records of the layer: {each} per rank")));
     }
     blocks
 }
