@@ -268,12 +268,12 @@ impl<S: Source> Reader<'_, '_, S> {
         })?;
         let finalizes = open.function.name == "MPI_Finalize";
         finalizes.then(|| {
-            Need::Collective(Collective {
+            Need::Collective(Box::new(Collective {
                 comm: world.identity,
                 number: FINALIZE,
                 function: open.function.name.clone(),
                 ..Collective::default()
-            })
+            }))
         })
     }
 
@@ -308,15 +308,15 @@ impl<S: Source> Reader<'_, '_, S> {
             return vec![Need::Outside { what, kind }];
         }
         let op = op.get();
-        let collective = Need::Collective(Collective {
+        let collective = Collective {
             comm: on,
             number: number.get(),
             function: open.asked.base.clone(),
             root: fields.root().then(|| open.record.peer.get().cast_signed()).filter(|root| *root >= 0),
             op: (fields.op && op != 0).then(|| history::operation(self.rank, op)),
             ..Collective::default()
-        });
-        [collective].into_iter().chain(file).collect()
+        };
+        [Need::Collective(Box::new(collective))].into_iter().chain(file).collect()
     }
 
     /// Returns the identity of the communicator, window or file that a collective call is made on; zero if

@@ -252,11 +252,11 @@ pub enum Need {
     Message(Receive),
     /// A receiver for a message.
     Receiver(Message),
-    /// The other members of a communicator, window or file.
-    Collective(Collective),
+    /// The other members of a communicator, window or file. Boxed: it would make every `Need` much larger.
+    Collective(Box<Collective>),
     /// Those neighbors in a communicator's topology whose data it receives.
     Neighbors {
-        /// The call. Boxed: it is rare and would make every `Need` larger.
+        /// The call.
         collective: Box<Collective>,
         /// The neighbors, as ranks of the communicator.
         of: Vec<u32>,

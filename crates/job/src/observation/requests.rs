@@ -123,7 +123,7 @@ impl<S: Source> Reader<'_, '_, S> {
         for need in &needs {
             match need {
                 Need::Message(receive) => found.posted.push(receive.clone()),
-                Need::Collective(collective) => found.collectives.push(collective.clone()),
+                Need::Collective(collective) => found.collectives.push((**collective).clone()),
                 Need::Receiver(_)
                 | Need::Start
                 | Need::Neighbors { .. }
@@ -187,7 +187,7 @@ impl<S: Source> Reader<'_, '_, S> {
             RequestKind::MRECV => Vec::new(),
             kind if kind.sends() => send(peer, tag).into_iter().collect(),
             kind if kind.receives() => receive().into_iter().collect(),
-            RequestKind::COLLECTIVE => vec![Need::Collective(self.collective(request))],
+            RequestKind::COLLECTIVE => vec![Need::Collective(Box::new(self.collective(request)))],
             RequestKind::GENERALIZED => vec![self.generalized(request)],
             kind => self.on_file(request, kind).into_iter().chain([outside(kind)]).collect(),
         }
@@ -223,14 +223,15 @@ impl<S: Source> Reader<'_, '_, S> {
         let all = |function: &&Function| function.properties.partners.are_all_members();
         let function = self.made_by(request).filter(|_| kind.is_file()).filter(all)?;
         let file = self.rank.reference(ObjectKind::FILE, request.object.get())?;
-        Some(Need::Collective(Collective {
+        let collective = Collective {
             comm: file.identity.0,
             number: request.order.get(),
             function: function.base.clone(),
             place: self.place(request),
             ..Collective::default()
-        }))
-        .filter(|_| file.identity.0 != 0 && request.order.get() != 0)
+        };
+        Some(Need::Collective(Box::new(collective)))
+            .filter(|_| file.identity.0 != 0 && request.order.get() != 0)
     }
 
     fn collective(&self, request: &Request) -> Collective {

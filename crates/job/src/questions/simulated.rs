@@ -126,7 +126,8 @@ impl Simulated {
             Some(Call { function: function.to_owned(), place, age_s: Some(60.0), needs, ..Call::default() })
         };
         let (rank, ranks, odd) = (self.rank, self.ranks, self.rank == self.odd());
-        let inside = |function: &str| call(function, vec![Need::Collective(self.collective(function))]);
+        let inside =
+            |function: &str| call(function, vec![Need::Collective(Box::new(self.collective(function)))]);
         match self.shape {
             Shape::StencilWithAStraggler | Shape::CollectiveWithAStraggler if odd => None,
             Shape::ManyToOne if rank == 0 => None,

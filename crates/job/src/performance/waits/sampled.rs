@@ -236,8 +236,9 @@ fn is_counted(own: &Observation, call: &Call) -> bool {
     };
     let open = own.threads.iter().filter_map(|thread| thread.call.as_ref()).filter(here);
     let mut collectives = open.flat_map(|call| &call.needs).filter_map(|need| match need {
-        observation::Need::Collective(collective) => Some(collective),
-        observation::Need::Neighbors { collective, .. } => Some(&**collective),
+        observation::Need::Collective(collective) | observation::Need::Neighbors { collective, .. } => {
+            Some(collective)
+        }
         _ => None,
     });
     let is_of_another_world =
@@ -401,7 +402,7 @@ mod tests {
                 ..observation::Collective::default()
             };
             let call = seen.threads.iter_mut().find_map(|thread| thread.call.as_mut()).unwrap();
-            call.needs = vec![Need::Collective(collective)];
+            call.needs = vec![Need::Collective(Box::new(collective))];
             seen.history = vec![observation::History { comm: WORLD, ..observation::History::default() }];
             seen
         };

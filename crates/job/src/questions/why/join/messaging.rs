@@ -20,8 +20,8 @@ pub(super) fn of(joiner: &Joiner<'_>, seen: &Observation) -> Option<Box<Messagin
         .filter_map(|calls| {
             Some(MessageCalls {
                 comm: comm(calls.comm)?,
-                function: calls.function.as_str().into(),
-                place: calls.place.as_str().into(),
+                function: joiner.texts.of(&calls.function),
+                place: joiner.texts.of(&calls.place),
                 count: calls.count,
                 sends: calls.sends,
                 receives: calls.receives,
@@ -43,6 +43,8 @@ pub(super) fn of(joiner: &Joiner<'_>, seen: &Observation) -> Option<Box<Messagin
         Some((comm(message.comm)?, from, message.tag))
     });
     found.tags.extend(before);
+    found.sent_to.shrink_to_fit();
+    found.received_from.shrink_to_fit();
     Some(Box::new(found))
 }
 

@@ -20,6 +20,7 @@ mod parties;
 mod partitions;
 mod remembered;
 pub(super) mod settled;
+mod texts;
 mod unequal;
 mod unreceived;
 
@@ -41,7 +42,7 @@ use parties::Parties;
 use remembered::{Awaited, awaited};
 use std::cell::OnceCell;
 use std::collections::{BTreeSet, HashMap, HashSet};
-use std::sync::Arc;
+use texts::Texts;
 
 /// Maximum plausible number of ranks in one world.
 const MOST_RANKS: u32 = 1 << 24;
@@ -95,9 +96,11 @@ pub fn whole(observations: &[Observation], unseen_because: &str) -> Snapshot {
 fn made(observations: &[Observation], unseen_because: &str, awaited: &Awaited) -> Snapshot {
     let (slots, communicators) = all_ranks(observations);
     let parties = Parties::of(&slots);
+    let texts = Texts::default();
     let joiner = |(me, slot)| Joiner {
         communicators: &communicators,
         parties: &parties,
+        texts: &texts,
         unseen_because,
         awaited,
         slots: &slots,
@@ -193,6 +196,7 @@ fn unseen<'a>(observations: &'a [Observation], worlds: &Worlds, slots: &mut Vec<
 struct Joiner<'a> {
     communicators: &'a Communicators,
     parties: &'a Parties,
+    texts: &'a Texts,
     unseen_because: &'a str,
     awaited: &'a Awaited,
     slots: &'a [Slot<'a>],
@@ -232,8 +236,8 @@ impl<'a> Joiner<'a> {
             };
         };
         let comm = |identity: u64| self.communicators.index(identity);
-        let mut entered: Vec<_> =
-            seen.communicators.iter().filter_map(|c| Some((comm(c.identity)?, c.collectives))).collect();
+        let entered = seen.communicators.iter().filter_map(|c| Some((comm(c.identity)?, c.collectives)));
+        let mut entered = compact(entered);
         entered.sort_unstable();
         let (freed, kept): (Vec<_>, Vec<_>) = seen.communicators.iter().partition(|c| c.freed);
         let kept: HashSet<_> = kept.into_iter().map(|c| c.identity).collect();
@@ -242,11 +246,11 @@ impl<'a> Joiner<'a> {
             world,
             rank,
             size: seen.size.unwrap_or(0),
-            host: seen.host.as_str().into(),
+            host: self.texts.of(&seen.host),
             pid: seen.pid,
             condition: condition(seen),
             bad_end: seen.bad_end,
-            threads: seen.threads.iter().map(|thread| self.thread(seen, thread)).collect(),
+            threads: compact(seen.threads.iter().map(|thread| self.thread(seen, thread))),
             entered,
             freed: freed.filter_map(comm).collect(),
             collectives: self.collectives(seen),
@@ -266,7 +270,7 @@ impl<'a> Joiner<'a> {
         let mut all: Vec<_> = posted.chain(matched).collect();
         all.sort_by_key(|(order, ..)| *order);
         let joined = |(_, matched, receive)| Some(Receive { matched, ..self.receive(seen, receive)? });
-        all.into_iter().filter_map(joined).collect()
+        compact(all.into_iter().filter_map(joined))
     }
 
     fn not_started(&self, seen: &Observation) -> NotStarted {
@@ -284,24 +288,24 @@ impl<'a> Joiner<'a> {
             steps: thread.steps,
             call: thread.call.as_ref().map(|call| self.call(seen, call)),
             idle: Idle {
-                after: thread.after.as_str().into(),
-                doing: thread.doing.as_str().into(),
-                at: thread.at.as_deref().map(Arc::from),
+                after: self.texts.of(&thread.after),
+                doing: self.texts.of(&thread.doing),
+                at: self.texts.known(&thread.at),
             },
             ended: thread.ended,
         }
     }
 
     fn call(&self, seen: &Observation, call: &observation::Call) -> Call {
-        let needs: Vec<Need> = call.needs.iter().flat_map(|need| self.needs(seen, call, need)).collect();
+        let needs = compact(call.needs.iter().flat_map(|need| self.needs(seen, call, need)));
         let wait = match (needs.is_empty(), call.any) {
             (true, _) => Wait::Nothing,
             (false, true) => Wait::Any(needs),
             (false, false) => Wait::All(needs),
         };
         Call {
-            function: call.function.as_str().into(),
-            place: call.place.as_deref().map(Arc::from),
+            function: self.texts.of(&call.function),
+            place: self.texts.known(&call.place),
             age_s: call.age_s,
             wait,
             met: Vec::new(),
@@ -388,13 +392,13 @@ impl<'a> Joiner<'a> {
             Some(rank) => Peer::One(self.partner(seen, receive.comm, rank)?),
         };
         let comm = self.communicators.index(receive.comm)?;
-        let place = receive.place.as_deref().map(Arc::from);
+        let place = self.texts.known(&receive.place);
         Some(Receive {
             matches: Match { from, comm, tag: receive.tag, partitioned: false },
             room: receive.room,
             place,
             got: None,
-            overwritten: receive.overwritten.as_deref().map(Arc::from),
+            overwritten: self.texts.known(&receive.overwritten),
             matched: false,
             order: receive.order,
         })
@@ -423,23 +427,22 @@ impl<'a> Joiner<'a> {
             comm: self.communicators.index(message.comm)?,
             tag: message.tag,
             bytes: message.bytes,
-            place: message.place.as_deref().map(Arc::from),
+            place: self.texts.known(&message.place),
             partitioned: false,
         })
     }
 
     fn collective(&self, collective: &observation::Collective) -> Option<Collective> {
         let signature = Signature {
-            function: collective.function.as_str().into(),
+            function: self.texts.of(&collective.function),
             root: collective.root,
             between: collective.between,
-            op: collective.op.as_deref().map(Arc::from),
+            op: self.texts.known(&collective.op),
             bytes: collective.bytes,
             types: collective.types,
         };
         let comm = self.communicators.index(collective.comm)?;
-        let text = |text: &Option<String>| text.as_deref().map(Arc::from);
-        let (data, place) = (text(&collective.data), text(&collective.place));
+        let (data, place) = (self.texts.known(&collective.data), self.texts.known(&collective.place));
         let number = numbered(collective.number, collective.starts);
         let (totals, elements) = (collective.totals, collective.elements);
         Some(Collective { comm, number, signature, totals, elements, data, place })
@@ -456,8 +459,16 @@ impl<'a> Joiner<'a> {
             made.collect::<Vec<_>>()
         };
         let entered = seen.history.iter().flat_map(of_comm);
-        entered.chain(seen.collectives.iter().filter_map(|c| self.collective(c))).collect()
+        compact(entered.chain(seen.collectives.iter().filter_map(|c| self.collective(c))))
     }
+}
+
+/// Collects without room for more: every process has such lists, mostly of a single element, and a list that
+/// grows has room for four.
+fn compact<T>(elements: impl Iterator<Item = T>) -> Vec<T> {
+    let mut all: Vec<T> = elements.collect();
+    all.shrink_to_fit();
+    all
 }
 
 fn condition(seen: &Observation) -> Condition {

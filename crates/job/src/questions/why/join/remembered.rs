@@ -96,7 +96,8 @@ mod tests {
             completed: Vec::new(),
             times: Vec::new(),
         };
-        let needs = vec![Need::Collective(Collective { comm: COMM, number, ..Collective::default() })];
+        let needs =
+            vec![Need::Collective(Box::new(Collective { comm: COMM, number, ..Collective::default() }))];
         let call = waits.then(|| Call { needs, ..Call::default() });
         Observation {
             threads: vec![Thread { call, ..Thread::default() }],
