@@ -6,11 +6,12 @@
 
 use super::Communicator;
 use super::communicators::Communicators;
-use super::epochs::{self, Open};
+use super::epochs;
 use super::special::Special;
 use crate::model::objects::{Kind, Object};
 use crate::model::rank::Rank;
 use mpi_abi::{Flags, ObjectKind, Partners, Role};
+use mpiscope_image::derive::epochs::Open;
 use mpiscope_image::layout::Call;
 use mpiscope_image::{Function, Source};
 use serde::{Deserialize, Serialize};
@@ -88,7 +89,9 @@ impl<S: Source> Given<'_, '_, S> {
         };
         let target = self.record.peer.get().cast_signed();
         let locked = window.locks.iter().any(|lock| i64::from(lock.target) == target);
-        let what = epochs::wrong(self.function, &Open { epochs: window.epoch_bits, locked }, target)?;
+        let pending = window.operations.pending != 0;
+        let what =
+            epochs::wrong(self.function, &Open { epochs: window.epoch_bits, locked, pending }, target)?;
         let on = self.rank.object(ObjectKind::WIN, handle);
         Some(Wrong::new("MPI_ERR_RMA_SYNC", format!("{on} {what}")))
     }

@@ -8,7 +8,8 @@
 //! ledgers of both ends, where they are recorded ──────────┬─► type signatures that differ
 //!                                                         ├─► ranks that would wait for each other without buffering
 //!                                                         └─► receives from any source that other messages matched too
-//! faults observed in calls ─────────────────────────────────► truncated messages, requests freed while active, failed calls
+//! faults observed in calls ─┬───────────────────────────────► truncated messages, requests freed while active, failed calls
+//!                           └───────────────────────────────► calls on windows outside their epochs
 //! objects that were not freed ──────────────────────────────► leaked handles, requests never completed
 //! pending operations at MPI_Finalize ───────────────────────► finalized with work pending
 //! ranks from the launcher, and those in the worlds ─────────► not one job
@@ -76,6 +77,8 @@ impl Kind {
     /// A call returned an error whose class indicates invalid arguments or a call at the wrong time, or had
     /// such arguments and did not return.
     pub const CALL_FAILED: Self = Self("call-failed");
+    /// A call on a window at a time at which its synchronization does not allow it, which the library let pass.
+    pub const RMA_SYNCHRONIZATION: Self = Self("rma-synchronization");
     /// A call that the level of thread support forbids to the thread that made it, or at that moment.
     pub const THREAD_LEVEL: Self = Self("thread-level");
     /// A launcher started the processes as one job, but each is alone in its world.
@@ -116,6 +119,7 @@ pub fn findings(observations: &[Observation], leaks: &[Leak]) -> Vec<Finding> {
     found.extend(pending::at_finalize(observations, &whose));
     found.extend(failed::calls(observations, &whose));
     found.extend(failed::never_returned(observations, &whose));
+    found.extend(failed::untimely(observations, &whose));
     found.extend(failed::forbidden(observations, &whose));
     found.extend(failed::raised(observations, &whose, &found));
     // A process that has not called MPI_Finalize may yet receive what is missing.

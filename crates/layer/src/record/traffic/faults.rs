@@ -4,8 +4,9 @@ use super::envelope::{Data, Envelope};
 use super::state::{self, Held, State, Step};
 use crate::interpose::frame::Call;
 use crate::interpose::real;
-use crate::record::bytes;
+use crate::record::{bytes, fortran_call_site};
 use mpi_abi::Abi;
+use mpiscope_image::derive::epochs::Open;
 use mpiscope_image::faults::{Fault, FaultKind};
 use mpiscope_image::traffic::Request;
 use std::ffi::c_int;
@@ -29,6 +30,28 @@ pub fn freed_active<A: Abi>(held: &State, call: &Call<A>, request: &Request) {
         let (peer, tag) = (request.peer.get().cast_signed(), request.tag.get().cast_signed());
         place(fault, request.comm_identity.get(), peer, tag);
     });
+}
+
+/// A call on a window was made at the wrong time, and the library let it pass. `window` is its identity.
+#[cold]
+pub fn untimely<A: Abi>(call: &Call<A>, window: u64, target: c_int, before: Open) {
+    state::with(call, || Untimely { window, target, before });
+}
+
+struct Untimely {
+    window: u64,
+    target: c_int,
+    before: Open,
+}
+
+impl<A: Abi> Step<A> for Untimely {
+    fn run<const QUIET: bool>(self, held: Held<QUIET>, call: &Call<A>) {
+        let from = fortran_call_site::here(call);
+        held.faults.note(held.writer, call, FaultKind::UNTIMELY, from, |fault| {
+            place(fault, self.window, self.target, -1);
+            fault.set_open_epochs(self.before);
+        });
+    }
 }
 
 /// A call of the program returned an error code.

@@ -5,6 +5,7 @@
 
 mod create;
 mod locks;
+mod moment;
 mod operations;
 mod sync;
 
@@ -20,6 +21,7 @@ use crate::record::objects::tables::{self, WINDOWS};
 use crate::record::traffic::rings;
 use mpi_abi::{Abi, Handle, ObjectKind};
 use mpiscope_image::Writer;
+use mpiscope_image::derive::epochs::Use;
 use mpiscope_image::layout::SectionKind;
 use mpiscope_image::objects::{Head, Window};
 use std::ffi::{c_char, c_int};
@@ -72,6 +74,7 @@ pub fn before_free<A: Abi>(call: &Call<A>, win: &mut *mut A::Handle) {
 /// `MPI_Win_free`.
 pub fn after_free<A: Abi>(call: &Call<A>, result: c_int, place: *mut A::Handle) {
     free::after(call, free::gone::<A, _>(result, ObjectKind::WIN, place), &WINDOWS, |writer, record| {
+        moment::check(call, record, Use::Free, -1, moment::open(writer, record, -1));
         attributes::drop_all(writer, &record.attributes, Site::of(call));
     });
 }
