@@ -25,6 +25,8 @@ codes! {
         FAILED = 3 => "failed",
         /// A call on a window was made at the wrong time, and the library let it pass.
         UNTIMELY = 4 => "untimely",
+        /// The two ends of a one-sided operation have different elements.
+        ENDS_DIFFER = 5 => "ends differ",
     }
 }
 
@@ -40,16 +42,17 @@ pub struct Fault {
     pub function: W32,
     /// The call's return address.
     pub from: W64,
-    /// Identity of the communicator; untimely: of the window.
+    /// Identity of the communicator; in one-sided communication: of the window.
     pub comm: W64,
-    /// Rank of the peer, as given by the program or the status; untimely: of the target, -1 if none.
+    /// Rank of the peer, as given by the program or the status; there: of the target, -1 if none.
     pub peer: W32,
     /// The tag, likewise.
     pub tag: W32,
     /// Truncated: the received size that the library reported, which may be the part that fit. Failed: the
     /// error class. Untimely: the epochs that were open, see [`open_epochs`](Self::open_epochs).
+    /// Ends differ: the size at the origin.
     pub bytes: W64,
-    /// Truncated: size of the receive buffer; zero if unknown.
+    /// Truncated: size of the receive buffer; zero if unknown. Ends differ: the size at the target.
     pub room: W64,
     /// Number of occurrences.
     pub times: W64,

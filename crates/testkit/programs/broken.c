@@ -380,6 +380,25 @@ static void freed_before_the_unlock(void)
     MPI_Win_free(&win); /* here: freed_before_the_unlock */
 }
 
+/* finding get_of_another_size 2 type-mismatch ranks 1 check says specifies 8 bytes at the origin and 4 bytes at the target */
+static void get_of_another_size(void)
+{
+    int values[2], memory[2] = {0};
+    MPI_Datatype pair;
+    MPI_Win win;
+    MPI_Type_contiguous(2, MPI_INT, &pair);
+    MPI_Type_commit(&pair);
+    MPI_Win_create(memory, sizeof memory, sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+    MPI_Win_fence(0, win);
+    if (rank == 0)
+        MPI_Get(values, 1, pair, 1, 0, 2, MPI_INT, win);
+    if (rank == 1)
+        MPI_Get(values, 2, MPI_INT, 0, 0, 1, MPI_INT, win); /* here: get_of_another_size */
+    MPI_Win_fence(0, win);
+    MPI_Win_free(&win);
+    MPI_Type_free(&pair);
+}
+
 /* finding other_type_in_a_receive 2 type-mismatch ranks [0-1] check says rank 0 sent 2 x MPI_INT at */
 static void other_type_in_a_receive(void)
 {
@@ -644,6 +663,7 @@ static const struct {
     {"another_thread_sends", another_thread_sends},
     {"two_threads_at_once", two_threads_at_once},
     {"put_without_an_epoch", put_without_an_epoch},
+    {"get_of_another_size", get_of_another_size},
     {"request_between_fences", request_between_fences},
     {"put_beside_its_lock", put_beside_its_lock},
     {"locked_twice", locked_twice},

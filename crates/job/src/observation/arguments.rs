@@ -92,7 +92,9 @@ impl<S: Source> Given<'_, '_, S> {
         let pending = window.operations.pending != 0;
         let what =
             epochs::wrong(self.function, &Open { epochs: window.epoch_bits, locked, pending }, target)?;
-        let on = self.rank.object(ObjectKind::WIN, handle);
+        // The handle may differ between ranks that make the same mistake.
+        let named = self.rank.reference(ObjectKind::WIN, handle).filter(|window| window.name.is_some());
+        let on = named.map_or_else(|| "a window".to_owned(), |window| window.label());
         Some(Wrong::new("MPI_ERR_RMA_SYNC", format!("{on} {what}")))
     }
 

@@ -22,9 +22,10 @@ pub struct Fault {
     pub peer: i32,
     /// The tag.
     pub tag: i32,
-    /// If truncated: size of the receive buffer in bytes, if known.
+    /// If truncated: size of the receive buffer in bytes, if known. If the ends differ: size at the target.
     pub room: Option<u64>,
-    /// If truncated: size of the message as reported by the library, which may be only the part that fitted.
+    /// If truncated: size of the message as reported by the library, which may be only the part that fitted. If
+    /// the ends differ: size at the origin.
     pub bytes: u64,
     /// If failed: the error class of the latest failure. If untimely: why it was made at the wrong time, `without
     /// a lock`.
@@ -46,6 +47,8 @@ pub enum Kind {
     Failed,
     /// A call on a window was made at the wrong time, and the library let it pass.
     Untimely,
+    /// The two ends of a one-sided operation have different elements.
+    EndsDiffer,
 }
 
 impl Fault {
@@ -67,6 +70,7 @@ pub fn read<S: Source>(rank: &Rank<'_, S>) -> Vec<Fault> {
             FaultKind::FREED_ACTIVE => Kind::FreedActive,
             FaultKind::FAILED => Kind::Failed,
             FaultKind::UNTIMELY => Kind::Untimely,
+            FaultKind::ENDS_DIFFER => Kind::EndsDiffer,
             _ => return None,
         };
         let number = fault.function.get().wrapping_sub(1);
@@ -77,12 +81,12 @@ pub fn read<S: Source>(rank: &Rank<'_, S>) -> Vec<Fault> {
             comm: fault.comm.get(),
             peer: fault.peer.get().cast_signed(),
             tag: fault.tag.get().cast_signed(),
-            room: Some(fault.room.get()).filter(|room| *room != 0),
+            room: Some(fault.room.get()).filter(|room| *room != 0 || kind == Kind::EndsDiffer),
             bytes: fault.bytes.get(),
             error: match kind {
                 Kind::Failed => Some(class(rank, fault.bytes.get())),
                 Kind::Untimely => Some(untimely(rank, number, fault)?),
-                Kind::Truncated | Kind::FreedActive => None,
+                Kind::Truncated | Kind::FreedActive | Kind::EndsDiffer => None,
             },
             times: fault.times.get(),
         })

@@ -66,7 +66,7 @@ impl Kind {
     pub const NOT_FREED: Self = Self("not-freed");
     /// A message was longer than its receive buffer.
     pub const TRUNCATED: Self = Self("truncated");
-    /// The two ends of a message specified different elements, or a partitioned send was shorter than its receive.
+    /// The two ends of a message or of a one-sided operation specified different elements, or a partitioned send was shorter than its receive.
     pub const TYPE_MISMATCH: Self = Self("type-mismatch");
     /// Ranks that would wait for each other if the library buffered nothing.
     pub const RELIES_ON_BUFFERING: Self = Self("relies-on-buffering");
@@ -112,6 +112,7 @@ pub fn findings(observations: &[Observation], leaks: &[Leak]) -> Vec<Finding> {
     found.extend(mismatches::mismatches(&differ, &words));
     found.extend(wrong_ends::truncated(observations, &snapshot, &words, &whose));
     found.extend(wrong_ends::types(observations, &words));
+    found.extend(wrong_ends::operations(observations, &whose));
     found.extend(snapshot.unequal.iter().map(|one| wrong_ends::unequal(one, &words)));
     found.extend(strict::rings(observations, &words));
     found.extend(races::wildcards(observations, &words));

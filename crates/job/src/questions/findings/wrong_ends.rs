@@ -1,6 +1,7 @@
 //! Messages whose two ends do not fit each other.
 
 use super::{Finding, Kind, Whose};
+use crate::jobs::worlds::Members;
 use crate::observation::faults::{self, Fault};
 use crate::observation::{Communicator, Observation};
 use crate::questions::why::messages::Pairs;
@@ -143,6 +144,33 @@ pub(super) fn unequal(one: &Unequal, words: &Words<'_>) -> Finding {
         line: place.as_deref().map(str::to_owned),
         sentence: words.unequal(one),
     }
+}
+
+/// Returns one-sided operations whose ends have different elements: one finding for each line.
+pub(super) fn operations(observations: &[Observation], whose: &Whose) -> Vec<Finding> {
+    let mut found: BTreeMap<(&str, Option<&str>, u64, u64), Members> = BTreeMap::new();
+    for seen in observations {
+        for fault in seen.faults.iter().filter(|fault| fault.kind == faults::Kind::EndsDiffer) {
+            let (place, room) = (fault.place.as_deref(), fault.room.unwrap_or_default());
+            let line = (fault.function.as_str(), place, fault.bytes, room);
+            found.entry(line).or_default().join(whose.who(seen));
+        }
+    }
+    let finding = |((function, place, origin, target), ranks): ((&str, Option<&str>, u64, u64), Members)| {
+        let at = place.map_or_else(String::new, |place| format!(" at {place}"));
+        let what = if origin == target {
+            format!("elements of other types at the origin than at the target ({origin} bytes each)")
+        } else {
+            format!("{origin} bytes at the origin and {target} bytes at the target")
+        };
+        Finding {
+            kind: Kind::TYPE_MISMATCH,
+            sentence: format!("{}: {function}{at} specifies {what}", ranks.named()),
+            ranks,
+            line: place.map(str::to_owned),
+        }
+    };
+    found.into_iter().map(finding).collect()
 }
 
 /// Returns messages whose ends specified different elements, one finding per pair of lines.

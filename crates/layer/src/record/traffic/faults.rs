@@ -26,7 +26,8 @@ pub fn truncated<A: Abi>(held: &State, call: &Call<A>, from: Envelope, bytes: u6
 /// A request was freed whose operation was not complete.
 #[cold]
 pub fn freed_active<A: Abi>(held: &State, call: &Call<A>, request: &Request) {
-    held.faults.note(held.writer, call, FaultKind::FREED_ACTIVE, call.return_address(), |fault| {
+    let from = fortran_call_site::here(call);
+    held.faults.note(held.writer, call, FaultKind::FREED_ACTIVE, from, |fault| {
         let (peer, tag) = (request.peer.get().cast_signed(), request.tag.get().cast_signed());
         place(fault, request.comm_identity.get(), peer, tag);
     });
@@ -54,6 +55,30 @@ impl<A: Abi> Step<A> for Untimely {
     }
 }
 
+/// The two ends of a one-sided operation have different elements; `bytes` are their sizes. `window` is its
+/// identity.
+#[cold]
+pub fn ends_differ<A: Abi>(call: &Call<A>, window: u64, target: c_int, bytes: (u64, u64)) {
+    state::with(call, || EndsDiffer { window, target, bytes });
+}
+
+struct EndsDiffer {
+    window: u64,
+    target: c_int,
+    bytes: (u64, u64),
+}
+
+impl<A: Abi> Step<A> for EndsDiffer {
+    fn run<const QUIET: bool>(self, held: Held<QUIET>, call: &Call<A>) {
+        let from = fortran_call_site::here(call);
+        held.faults.note(held.writer, call, FaultKind::ENDS_DIFFER, from, |fault| {
+            place(fault, self.window, self.target, -1);
+            fault.bytes.set(self.bytes.0);
+            fault.room.set(self.bytes.1);
+        });
+    }
+}
+
 /// A call of the program returned an error code.
 #[cold]
 pub fn failed<A: Abi>(call: &Call<A>, code: c_int) {
@@ -69,7 +94,8 @@ impl<A: Abi> Step<A> for Failed {
         // If the library does not answer, the code serves as its class.
         let mut class = self.code;
         real::error_class::<A>(self.code, &mut class);
-        held.faults.note(held.writer, call, FaultKind::FAILED, call.return_address(), |fault| {
+        let from = fortran_call_site::here(call);
+        held.faults.note(held.writer, call, FaultKind::FAILED, from, |fault| {
             fault.bytes.set(u64::from(class.cast_unsigned()));
         });
     }

@@ -4,12 +4,14 @@
 //! first collective call on; with operations, 8 bytes per rank for windows of up to 4096 ranks.
 
 mod create;
+mod ends;
 mod locks;
 mod moment;
 mod operations;
 mod sync;
 
 pub use create::*;
+pub use ends::*;
 pub use operations::*;
 pub use sync::*;
 
