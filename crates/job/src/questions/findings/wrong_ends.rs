@@ -206,3 +206,34 @@ pub fn types(observations: &[Observation], words: &Words<'_>) -> Vec<Finding> {
     };
     found.into_values().map(finding).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn operations_whose_ends_differ_are_one_finding_per_line() {
+        let put = |rank: u32, bytes: u64, room: u64| {
+            let fault = Fault {
+                kind: faults::Kind::EndsDiffer,
+                function: "MPI_Put".into(),
+                place: Some("a.c:9".into()),
+                comm: 3,
+                peer: 1,
+                tag: -1,
+                room: Some(room),
+                bytes,
+                error: None,
+                times: 1,
+            };
+            Observation { world: "w".into(), rank: Some(rank), faults: vec![fault], ..Observation::default() }
+        };
+        let job = [put(0, 16, 4), put(2, 16, 4), put(1, 4, 4)];
+        let found = operations(&job, &Whose::of(&job));
+        let said: Vec<_> = found.iter().map(|one| (one.kind, one.sentence.as_str())).collect();
+        let types = "rank 1: MPI_Put at a.c:9 specifies elements of other types at the origin than at the target (4 bytes each)";
+        let sizes =
+            "ranks [0,2]: MPI_Put at a.c:9 specifies 16 bytes at the origin and 4 bytes at the target";
+        assert_eq!(said, [(Kind::TYPE_MISMATCH, types), (Kind::TYPE_MISMATCH, sizes)]);
+    }
+}
