@@ -327,7 +327,8 @@ static void put_without_an_epoch(void)
 static void request_between_fences(void)
 {
     /* Operations with a request are allowed only under a lock. */
-    int value = 1, memory[2] = {0};
+    static int memory[2];
+    int value = 1;
     MPI_Win win;
     MPI_Request request;
     MPI_Win_create(memory, sizeof memory, sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &win);
@@ -340,7 +341,7 @@ static void request_between_fences(void)
     MPI_Win_free(&win);
 }
 
-/* finding put_beside_its_lock 3 rma-synchronization ranks 0 without openmpi-4.1,openmpi-5.0 says was called on a window without a lock on the memory of rank 2, which the library did not report */
+/* finding put_beside_its_lock 3 rma-synchronization ranks 0 dies without openmpi-4.1,openmpi-5.0,intel,intel-abi says was called on a window without a lock on the memory of rank 2, which the library did not report */
 static void put_beside_its_lock(void)
 {
     int value = 1, memory[2];
@@ -354,7 +355,7 @@ static void put_beside_its_lock(void)
     MPI_Win_free(&win);
 }
 
-/* finding locked_twice 2 rma-synchronization ranks 1 without mpich-4.0,mpich-5.0,mpich-5.0-abi,intel,intel-abi says while it already holds a lock on the memory of rank 0 */
+/* finding locked_twice 2 rma-synchronization ranks 1 dies without mpich-4.0,mpich-5.0,mpich-5.0-abi,intel,intel-abi says while it already holds a lock on the memory of rank 0 */
 static void locked_twice(void)
 {
     int memory[2];

@@ -19,10 +19,8 @@ program broken_f08
     if (rank == 0) call MPI_Send(value, 1, MPI_INTEGER, 5, 0, MPI_COMM_WORLD, ierr) ! here: f08_sent_to_nobody
   ! finding f08_freed_receive 2 request-freed-active ranks 1 says MPI_Request_free
   case ('f08_freed_receive')
-    if (rank == 1) then
-      call MPI_Irecv(memory(1), 1, MPI_INTEGER, 0, 3, MPI_COMM_WORLD, request, ierr)
-      call MPI_Request_free(request, ierr) ! here: f08_freed_receive
-    end if
+    if (rank == 1) call MPI_Irecv(memory(1), 1, MPI_INTEGER, 0, 3, MPI_COMM_WORLD, request, ierr)
+    if (rank == 1) call MPI_Request_free(request, ierr) ! here: f08_freed_receive
     call MPI_Barrier(MPI_COMM_WORLD, ierr)
     if (rank == 0) call MPI_Send(value, 1, MPI_INTEGER, 1, 3, MPI_COMM_WORLD, ierr)
     call MPI_Barrier(MPI_COMM_WORLD, ierr)
