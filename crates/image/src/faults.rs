@@ -5,6 +5,7 @@
 //! occurrence.
 
 use crate::cell::{W32, W64};
+use crate::derive::epochs::Open;
 use crate::layout::{SectionKind, codes};
 use crate::{Error, Image, Source};
 use std::mem::{offset_of, size_of};
@@ -22,6 +23,10 @@ codes! {
         FREED_ACTIVE = 2 => "freed while active",
         /// A call returned an error code.
         FAILED = 3 => "failed",
+        /// A call on a window was made at the wrong time, and the library let it pass.
+        UNTIMELY = 4 => "untimely",
+        /// The two ends of a one-sided operation have different elements.
+        ENDS_DIFFER = 5 => "ends differ",
     }
 }
 
@@ -37,22 +42,41 @@ pub struct Fault {
     pub function: W32,
     /// The call's return address.
     pub from: W64,
-    /// Identity of the communicator.
+    /// Identity of the communicator; in one-sided communication: of the window.
     pub comm: W64,
-    /// Rank of the peer, as given by the program or the status.
+    /// Rank of the peer, as given by the program or the status; there: of the target, -1 if none.
     pub peer: W32,
     /// The tag, likewise.
     pub tag: W32,
     /// Truncated: the received size that the library reported, which may be the part that fit. Failed: the
-    /// error class.
+    /// error class. Untimely: the epochs that were open, see [`open_epochs`](Self::open_epochs).
+    /// Ends differ: the size at the origin.
     pub bytes: W64,
-    /// Truncated: size of the receive buffer; zero if unknown.
+    /// Truncated: size of the receive buffer; zero if unknown. Ends differ: the size at the target.
     pub room: W64,
     /// Number of occurrences.
     pub times: W64,
 }
 
+/// Set in [`Fault::bytes`] of an untimely call if the target was locked; epochs are in the lower bits.
+const LOCKED: u64 = 1 << 32;
+/// Set there if operations were not known to be complete.
+const PENDING: u64 = 1 << 33;
+
 impl Fault {
+    /// Stores what was open on the window of an untimely call.
+    pub fn set_open_epochs(&self, open: Open) {
+        let flag = |set: bool, bit: u64| if set { bit } else { 0 };
+        self.bytes.set(u64::from(open.epochs) | flag(open.locked, LOCKED) | flag(open.pending, PENDING));
+    }
+
+    /// What was open on the window of an untimely call.
+    #[must_use]
+    pub fn open_epochs(&self) -> Open {
+        let bits = self.bytes.get();
+        Open { epochs: bits as u32, locked: bits & LOCKED != 0, pending: bits & PENDING != 0 }
+    }
+
     /// Writes the record.
     pub fn write(&self, number: u64, fill: impl FnOnce(&Self)) {
         self.number.set(0);

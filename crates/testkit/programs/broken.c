@@ -323,6 +323,83 @@ static void put_without_an_epoch(void)
     MPI_Win_free(&win);
 }
 
+/* finding request_between_fences 2 rma-synchronization ranks 0 says MPI_Rput at */
+static void request_between_fences(void)
+{
+    /* Operations with a request are allowed only under a lock. */
+    static int memory[2];
+    int value = 1;
+    MPI_Win win;
+    MPI_Request request;
+    MPI_Win_create(memory, sizeof memory, sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+    MPI_Win_fence(0, win);
+    if (rank == 0) {
+        MPI_Rput(&value, 1, MPI_INT, 1, 0, 1, MPI_INT, win, &request); /* here: request_between_fences */
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+    }
+    MPI_Win_fence(0, win);
+    MPI_Win_free(&win);
+}
+
+/* finding put_beside_its_lock 3 rma-synchronization ranks 0 dies without openmpi-4.1,openmpi-5.0,intel,intel-abi says was called on a window without a lock on the memory of rank 2, which the library did not report */
+static void put_beside_its_lock(void)
+{
+    int value = 1, memory[2];
+    MPI_Win win;
+    MPI_Win_create(memory, sizeof memory, sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+    if (rank == 0) {
+        MPI_Win_lock(MPI_LOCK_SHARED, 1, 0, win);
+        MPI_Put(&value, 1, MPI_INT, 2, 0, 1, MPI_INT, win); /* here: put_beside_its_lock */
+        MPI_Win_unlock(1, win);
+    }
+    MPI_Win_free(&win);
+}
+
+/* finding locked_twice 2 rma-synchronization ranks 1 dies without mpich-4.0,mpich-5.0,mpich-5.0-abi,intel,intel-abi says while it already holds a lock on the memory of rank 0 */
+static void locked_twice(void)
+{
+    int memory[2];
+    MPI_Win win;
+    MPI_Win_create(memory, sizeof memory, sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+    if (rank == 1) {
+        MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, win);
+        MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, win); /* here: locked_twice */
+        MPI_Win_unlock(0, win);
+        MPI_Win_unlock(0, win);
+    }
+    MPI_Win_free(&win);
+}
+
+/* finding freed_before_the_unlock 2 rma-synchronization ranks 1 without mpich-4.0,mpich-5.0,mpich-5.0-abi,intel,intel-abi says before it has ended what MPI_Win_lock began */
+static void freed_before_the_unlock(void)
+{
+    int memory[2];
+    MPI_Win win;
+    MPI_Win_create(memory, sizeof memory, sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+    if (rank == 1)
+        MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, win);
+    MPI_Win_free(&win); /* here: freed_before_the_unlock */
+}
+
+/* finding get_of_another_size 2 type-mismatch ranks 1 check says specifies 8 bytes at the origin and 4 bytes at the target */
+static void get_of_another_size(void)
+{
+    int values[2], memory[2] = {0};
+    MPI_Datatype pair;
+    MPI_Win win;
+    MPI_Type_contiguous(2, MPI_INT, &pair);
+    MPI_Type_commit(&pair);
+    MPI_Win_create(memory, sizeof memory, sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+    MPI_Win_fence(0, win);
+    if (rank == 0)
+        MPI_Get(values, 1, pair, 1, 0, 2, MPI_INT, win);
+    if (rank == 1)
+        MPI_Get(values, 2, MPI_INT, 0, 0, 1, MPI_INT, win); /* here: get_of_another_size */
+    MPI_Win_fence(0, win);
+    MPI_Win_free(&win);
+    MPI_Type_free(&pair);
+}
+
 /* finding other_type_in_a_receive 2 type-mismatch ranks [0-1] check says rank 0 sent 2 x MPI_INT at */
 static void other_type_in_a_receive(void)
 {
@@ -587,6 +664,11 @@ static const struct {
     {"another_thread_sends", another_thread_sends},
     {"two_threads_at_once", two_threads_at_once},
     {"put_without_an_epoch", put_without_an_epoch},
+    {"get_of_another_size", get_of_another_size},
+    {"request_between_fences", request_between_fences},
+    {"put_beside_its_lock", put_beside_its_lock},
+    {"locked_twice", locked_twice},
+    {"freed_before_the_unlock", freed_before_the_unlock},
     {"other_type_in_a_receive", other_type_in_a_receive},
     {"other_structure_in_a_request", other_structure_in_a_request},
     {"freed_receive", freed_receive},

@@ -23,12 +23,14 @@
 //! * [`timed`]: which functions' calls were timed;
 //! * [`totals`]: totals stored as words of the records, each a performance variable;
 //! * [`bound`]: variables of individual objects, stored as words of their records;
+//! * [`epochs`]: whether a call on a window is made at the right time;
 //! * [`ledger`]: whether individual messages are recorded;
 //! * [`live`]: which objects count as the program's, and as live;
 //! * [`members`]: which processes the ranks of a communicator refer to;
 //! * [`unexpected`]: which messages are waiting without a receive.
 
 pub mod bound;
+pub mod epochs;
 pub mod ledger;
 pub mod live;
 pub mod losses;

@@ -8,14 +8,20 @@ use crate::model::rank::{Rank, SymbolContext};
 use crate::observation::of_messages;
 use crate::sources::image_source::open_fd;
 use crate::test_image::TestImage;
+use mpiscope_image::layout::State;
 
 const WORLD: u64 = 0x4400_0000;
 const INT: u64 = 0x4c00_0405;
 
 /// The invalid arguments of the call that one of two ranks is in.
 fn wrong(name: &str, on: [u64; 3], peer: i32, tag: i32) -> Vec<String> {
+    wrong_in(State::INITIALIZED, name, on, peer, tag)
+}
+
+fn wrong_in(state: State, name: &str, on: [u64; 3], peer: i32, tag: i32) -> Vec<String> {
     let sample = TestImage::new("arguments", 0, 2);
     sample.has_comm(WORLD, "MPI_COMM_WORLD", 2);
+    sample.state(state);
     sample.enters(name, on, peer, tag);
     let image = open_fd(sample.fd.try_clone().unwrap(), "sample").unwrap();
     let process = Process::read(&image, Some(Moment::now())).unwrap();
@@ -55,4 +61,13 @@ fn invalid_arguments_are_reported_with_their_error_class() {
     assert_eq!(root, ["MPI_ERR_ROOT: root 2 on MPI_COMM_WORLD with 2 ranks"]);
     let comm = 0x0400_0000;
     assert_eq!(wrong("MPI_Send", [comm, INT, minus_one], 9, 0), ["MPI_ERR_COMM: MPI_COMM_NULL"]);
+}
+
+#[test]
+fn communication_outside_the_lifetime_of_the_library_is_reported() {
+    let barrier = |state: State| wrong_in(state, "MPI_Barrier", [WORLD, 0, 0], 0, 0);
+    assert_eq!(barrier(State::STARTED), ["MPI_ERR_OTHER: MPI_COMM_WORLD before MPI_Init"]);
+    assert_eq!(barrier(State::FINALIZED), ["MPI_ERR_OTHER: MPI_COMM_WORLD after MPI_Finalize"]);
+    assert_eq!(barrier(State::INITIALIZED), [""; 0]);
+    assert_eq!(wrong_in(State::STARTED, "MPI_Abort", [WORLD, 0, 0], 0, 0), [""; 0]);
 }

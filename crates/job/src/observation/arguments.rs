@@ -6,12 +6,13 @@
 
 use super::Communicator;
 use super::communicators::Communicators;
-use super::epochs::{self, Open};
+use super::epochs;
 use super::special::Special;
 use crate::model::objects::{Kind, Object};
 use crate::model::rank::Rank;
 use mpi_abi::{Flags, ObjectKind, Partners, Role};
-use mpiscope_image::layout::Call;
+use mpiscope_image::derive::epochs::Open;
+use mpiscope_image::layout::{Call, State};
 use mpiscope_image::{Function, Source};
 use serde::{Deserialize, Serialize};
 
@@ -42,6 +43,9 @@ pub struct Given<'a, 'i, S> {
 impl<S: Source> Given<'_, '_, S> {
     /// Returns its invalid arguments. The object is checked first: without it the others are meaningless.
     pub fn wrong(&self) -> Vec<Wrong> {
+        if let Some(early) = self.lifetime() {
+            return vec![early];
+        }
         if let Some(object) = self.object() {
             return vec![object];
         }
@@ -58,6 +62,20 @@ impl<S: Source> Given<'_, '_, S> {
             self.request(),
         ];
         found.into_iter().flatten().collect()
+    }
+
+    /// Checks for a predefined communicator before it exists, or when it no longer does.
+    fn lifetime(&self) -> Option<Wrong> {
+        let when = match self.rank.process().state {
+            State::STARTED => "before MPI_Init",
+            State::FINALIZED => "after MPI_Finalize",
+            _ => return None,
+        };
+        let is_comm =
+            self.function.fields.object == Some(ObjectKind::COMM) && self.function.name != "MPI_Abort";
+        let handle = self.record.object.get();
+        let name = self.rank.objects().predefined().name(Kind::Communicator, handle).filter(|_| is_comm)?;
+        Some(Wrong::new("MPI_ERR_OTHER", format!("{name} {when}")))
     }
 
     /// Checks for a null or freed communicator, window or file.
@@ -88,8 +106,12 @@ impl<S: Source> Given<'_, '_, S> {
         };
         let target = self.record.peer.get().cast_signed();
         let locked = window.locks.iter().any(|lock| i64::from(lock.target) == target);
-        let what = epochs::wrong(self.function, &Open { epochs: window.epoch_bits, locked }, target)?;
-        let on = self.rank.object(ObjectKind::WIN, handle);
+        let pending = window.operations.pending != 0;
+        let what =
+            epochs::wrong(self.function, &Open { epochs: window.epoch_bits, locked, pending }, target)?;
+        // The handle may differ between ranks that make the same mistake.
+        let named = self.rank.reference(ObjectKind::WIN, handle).filter(|window| window.name.is_some());
+        let on = named.map_or_else(|| "a window".to_owned(), |window| window.label());
         Some(Wrong::new("MPI_ERR_RMA_SYNC", format!("{on} {what}")))
     }
 

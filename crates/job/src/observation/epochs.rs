@@ -1,53 +1,61 @@
 //! Window calls at the wrong time: an epoch they need is not open, or one that must be closed first is still
-//! open.
-//!
-//! Libraries need not check, and some terminate the job in such a call.
+//! open. The rules are those of `mpiscope_image::derive::epochs`.
 
 use mpi_abi::Partners;
 use mpiscope_image::Function;
+use mpiscope_image::derive::epochs::{Open, Untimely, Use, untimely};
 use mpiscope_image::objects::Epoch;
-
-/// What a process has open on a window.
-pub struct Open {
-    /// Bits of [`Epoch`].
-    pub epochs: u32,
-    /// Whether it has locked the memory the call refers to.
-    pub locked: bool,
-}
-
-/// A lock of one member or of all.
-const LOCKS: u32 = Epoch::LOCK.0 | Epoch::LOCK_ALL.0;
-/// Epochs that let a process access the memory of others.
-const ACCESS: u32 = Epoch::FENCE.0 | Epoch::START.0 | LOCKS;
-/// Epochs that are ended by a dedicated call.
-const ENDED: [Epoch; 4] = [Epoch::START, Epoch::POST, Epoch::LOCK, Epoch::LOCK_ALL];
 
 /// Returns why a window call is made at the wrong time, if so; `target` is the rank it refers to.
 pub fn wrong(function: &Function, open: &Open, target: i64) -> Option<String> {
-    let lacks = |epochs: u32| open.epochs & epochs == 0;
-    let without = |what: &str| Some(format!("without {what}"));
-    match function.base.as_str() {
-        "MPI_Win_unlock" if !open.locked => without(&format!("a lock on the memory of rank {target}")),
-        "MPI_Win_lock" if open.locked => {
-            Some(format!("while it already holds a lock on the memory of rank {target}"))
-        }
-        "MPI_Win_unlock_all" if lacks(Epoch::LOCK_ALL.0) => without("an earlier MPI_Win_lock_all"),
-        "MPI_Win_complete" if lacks(Epoch::START.0) => without("an earlier MPI_Win_start"),
-        "MPI_Win_wait" if lacks(Epoch::POST.0) => without("an earlier MPI_Win_post"),
-        "MPI_Win_free" | "MPI_Win_fence" => {
-            let left = ENDED.iter().filter(|epoch| !lacks(epoch.0)).filter_map(|epoch| epoch.name());
-            let left: Vec<_> = left.map(|name| format!("MPI_Win_{name}")).collect();
-            (!left.is_empty()).then(|| format!("before it has ended what {} began", left.join(" and ")))
-        }
-        name if name.starts_with("MPI_Win_flush") && lacks(LOCKS) => without("a lock"),
+    let call = use_of(function, target)?;
+    Some(said(untimely(call, *open)?, call, target))
+}
+
+/// What a function does with the epochs of a window, if anything.
+fn use_of(function: &Function, target: i64) -> Option<Use> {
+    Some(match function.base.as_str() {
+        "MPI_Win_lock" => Use::Lock,
+        "MPI_Win_lock_all" => Use::LockAll,
+        "MPI_Win_unlock" => Use::Unlock,
+        "MPI_Win_unlock_all" => Use::UnlockAll,
+        "MPI_Win_flush" | "MPI_Win_flush_local" => Use::Flush,
+        "MPI_Win_flush_all" | "MPI_Win_flush_local_all" => Use::FlushAll,
+        "MPI_Win_start" => Use::Start,
+        "MPI_Win_complete" => Use::Complete,
+        "MPI_Win_post" => Use::Post,
+        "MPI_Win_wait" | "MPI_Win_test" => Use::Wait,
+        "MPI_Win_fence" => Use::Fence,
+        "MPI_Win_free" => Use::Free,
         name if !name.starts_with("MPI_Win_")
             && function.properties.partners == Partners::TARGET
-            && target >= 0
-            && lacks(ACCESS) =>
+            && target >= 0 =>
         {
-            without("an epoch in which it may access the memory of others")
+            match name {
+                "MPI_Rput" | "MPI_Rget" | "MPI_Raccumulate" | "MPI_Rget_accumulate" => Use::RequestedAccess,
+                _ => Use::Access,
+            }
         }
-        _ => None,
+        _ => return None,
+    })
+}
+
+fn said(why: Untimely, call: Use, target: i64) -> String {
+    let calls = |epochs: u32| {
+        let all = [Epoch::START, Epoch::POST, Epoch::LOCK, Epoch::LOCK_ALL];
+        let names = all.iter().filter(|epoch| epoch.0 & epochs != 0).filter_map(|epoch| epoch.name());
+        names.map(|name| format!("MPI_Win_{name}")).collect::<Vec<_>>().join(" and ")
+    };
+    match why {
+        Untimely::NoAccess => "without an epoch in which it may access the memory of others".to_owned(),
+        Untimely::NotLocked if call == Use::FlushAll => "without a lock".to_owned(),
+        Untimely::NotLocked => format!("without a lock on the memory of rank {target}"),
+        Untimely::Locked => format!("while it already holds a lock on the memory of rank {target}"),
+        Untimely::NotBegun(epoch) => format!("without an earlier {}", calls(epoch.0)),
+        Untimely::NotEnded(epochs) => format!("before it has ended what {} began", calls(epochs)),
+        Untimely::NotFenced => {
+            "before MPI_Win_fence has completed the operations since the last one".to_owned()
+        }
     }
 }
 
@@ -55,7 +63,7 @@ pub fn wrong(function: &Function, open: &Open, target: i64) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn said(name: &str, epochs: u32, locked: bool) -> Option<String> {
+    fn verdict(name: &str, epochs: u32, locked: bool) -> Option<String> {
         let id = mpi_abi::FunctionId::all().find(|id| id.name() == name).expect(name);
         let (name, properties) = (name.to_owned(), id.properties());
         let function = Function {
@@ -65,7 +73,7 @@ mod tests {
             properties,
             fields: mpi_abi::Fields::NONE,
         };
-        wrong(&function, &Open { epochs, locked }, 1)
+        wrong(&function, &Open { epochs, locked, pending: false }, 1)
     }
 
     #[test]
@@ -75,6 +83,7 @@ mod tests {
         for (name, epochs, locked) in [
             ("MPI_Put", fence, false),
             ("MPI_Get", start | post, false),
+            ("MPI_Rput", all, false),
             ("MPI_Fetch_and_op", all, false),
             ("MPI_Win_flush", lock, true),
             ("MPI_Win_unlock", lock, true),
@@ -87,13 +96,13 @@ mod tests {
             ("MPI_Win_sync", 0, false),
             ("MPI_Win_start", 0, false),
         ] {
-            assert_eq!(said(name, epochs, locked), None, "{name}");
+            assert_eq!(verdict(name, epochs, locked), None, "{name}");
         }
     }
 
     #[test]
     fn calls_outside_their_epoch_or_inside_another_one_are_reported() {
-        let with = |name: &str, epochs: u32, locked: bool| said(name, epochs, locked).unwrap_or_default();
+        let with = |name: &str, epochs: u32, locked: bool| verdict(name, epochs, locked).unwrap_or_default();
         assert_eq!(
             with("MPI_Put", Epoch::POST.0, false),
             "without an epoch in which it may access the memory of others"

@@ -1,5 +1,6 @@
 //! Errors observed in a process's calls.
 
+use super::epochs;
 use crate::model::rank::Rank;
 use mpi_abi::constant::{self, Category};
 use mpiscope_image::Source;
@@ -21,11 +22,13 @@ pub struct Fault {
     pub peer: i32,
     /// The tag.
     pub tag: i32,
-    /// If truncated: size of the receive buffer in bytes, if known.
+    /// If truncated: size of the receive buffer in bytes, if known. If the ends differ: size at the target.
     pub room: Option<u64>,
-    /// If truncated: size of the message as reported by the library, which may be only the part that fitted.
+    /// If truncated: size of the message as reported by the library, which may be only the part that fitted. If
+    /// the ends differ: size at the origin.
     pub bytes: u64,
-    /// If failed: the error class of the latest failure.
+    /// If failed: the error class of the latest failure. If untimely: why it was made at the wrong time, `without
+    /// a lock`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
     /// Number of occurrences at this place.
@@ -42,6 +45,20 @@ pub enum Kind {
     FreedActive,
     /// A call returned an error code.
     Failed,
+    /// A call on a window was made at the wrong time, and the library let it pass.
+    Untimely,
+    /// The two ends of a one-sided operation have different elements.
+    EndsDiffer,
+}
+
+impl Fault {
+    /// Formats `MPI_Win_unlock at a.c:9 was called without a lock…` for a call at the wrong time.
+    #[must_use]
+    pub fn untimely(&self) -> Option<String> {
+        let why = self.error.as_deref().filter(|_| self.kind == Kind::Untimely)?;
+        let at = self.place.as_ref().map_or_else(String::new, |place| format!(" at {place}"));
+        Some(format!("{}{at} was called on a window {why}, which the library did not report", self.function))
+    }
 }
 
 /// Reads the recorded faults, oldest first.
@@ -52,22 +69,35 @@ pub fn read<S: Source>(rank: &Rank<'_, S>) -> Vec<Fault> {
             FaultKind::TRUNCATED => Kind::Truncated,
             FaultKind::FREED_ACTIVE => Kind::FreedActive,
             FaultKind::FAILED => Kind::Failed,
+            FaultKind::UNTIMELY => Kind::Untimely,
+            FaultKind::ENDS_DIFFER => Kind::EndsDiffer,
             _ => return None,
         };
+        let number = fault.function.get().wrapping_sub(1);
         Some(Fault {
             kind,
-            function: rank.process().function((fault.function.get() as usize).wrapping_sub(1)),
+            function: rank.process().function(number as usize),
             place: rank.place(fault.from.get()),
             comm: fault.comm.get(),
             peer: fault.peer.get().cast_signed(),
             tag: fault.tag.get().cast_signed(),
-            room: Some(fault.room.get()).filter(|room| *room != 0),
+            room: Some(fault.room.get()).filter(|room| *room != 0 || kind == Kind::EndsDiffer),
             bytes: fault.bytes.get(),
-            error: (kind == Kind::Failed).then(|| class(rank, fault.bytes.get())),
+            error: match kind {
+                Kind::Failed => Some(class(rank, fault.bytes.get())),
+                Kind::Untimely => Some(untimely(rank, number, fault)?),
+                Kind::Truncated | Kind::FreedActive | Kind::EndsDiffer => None,
+            },
             times: fault.times.get(),
         })
     };
     known.iter().filter_map(fault).collect()
+}
+
+/// Why a window call was made at the wrong time.
+fn untimely<S: Source>(rank: &Rank<'_, S>, function: u32, fault: &faults::Fault) -> Option<String> {
+    let function = rank.process().functions.get(function)?;
+    epochs::wrong(function, &fault.open_epochs(), i64::from(fault.peer.get().cast_signed()))
 }
 
 /// The name of an error class.

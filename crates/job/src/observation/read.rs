@@ -135,7 +135,8 @@ impl Stage {
 
 fn thread<S: Source>(facts: &ThreadFacts, calls: &calls::Reader<'_, '_, S>, context: &dyn Context) -> Thread {
     let process = calls.rank.process();
-    let call = calls.call(facts).filter(|_| !process.finalized());
+    // Few calls are allowed after MPI_Finalize, and none of them waits.
+    let call = calls.call(facts).filter(|call| !process.finalized() || !call.wrong.is_empty());
     let polls = process.polls(facts);
     let outside = call.is_none();
     Thread {

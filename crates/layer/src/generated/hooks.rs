@@ -37,7 +37,7 @@ hook! {
     note { object: win, datatype: origin_datatype, count: origin_count, peer: target_rank, op: op }
     bytes { if takes_part(target_rank) { origin_count * origin_datatype } }
     before { }
-    after { objects::windows::accumulate(target_rank, win) }
+    after { objects::windows::accumulate(target_rank, win), objects::windows::both_ends((origin_count, origin_datatype), (target_count, target_datatype), target_rank, win) }
 }
 hook! {
     sizes outlined
@@ -45,7 +45,7 @@ hook! {
     note { object: win, datatype: origin_datatype, count: origin_count, peer: target_rank, op: op }
     bytes { if takes_part(target_rank) { origin_count * origin_datatype } }
     before { }
-    after { objects::windows::accumulate(target_rank, win) }
+    after { objects::windows::accumulate(target_rank, win), objects::windows::both_ends((origin_count, origin_datatype), (target_count, target_datatype), target_rank, win) }
 }
 rare_hook! {
     MPI_Add_error_class (errorclass: usize)
@@ -942,7 +942,7 @@ hook! {
     note { object: win, datatype: origin_datatype, count: origin_count, peer: target_rank }
     bytes { if takes_part(target_rank) { origin_count * origin_datatype } }
     before { }
-    after { objects::windows::get(target_rank, win) }
+    after { objects::windows::get(target_rank, win), objects::windows::both_ends((origin_count, origin_datatype), (target_count, target_datatype), target_rank, win) }
 }
 hook! {
     sizes outlined
@@ -960,7 +960,7 @@ hook! {
     note { object: win, datatype: origin_datatype, count: origin_count, peer: target_rank }
     bytes { if takes_part(target_rank) { origin_count * origin_datatype } }
     before { }
-    after { objects::windows::get(target_rank, win) }
+    after { objects::windows::get(target_rank, win), objects::windows::both_ends((origin_count, origin_datatype), (target_count, target_datatype), target_rank, win) }
 }
 rare_hook! {
     MPI_Get_hw_resource_info (hw_info: *mut A::Handle)
@@ -1582,7 +1582,7 @@ hook! {
     note { object: win, datatype: origin_datatype, count: origin_count, peer: target_rank }
     bytes { if takes_part(target_rank) { origin_count * origin_datatype } }
     before { }
-    after { objects::windows::put(target_rank, win) }
+    after { objects::windows::put(target_rank, win), objects::windows::both_ends((origin_count, origin_datatype), (target_count, target_datatype), target_rank, win) }
 }
 hook! {
     sizes outlined
@@ -1590,7 +1590,7 @@ hook! {
     note { object: win, datatype: origin_datatype, count: origin_count, peer: target_rank }
     bytes { if takes_part(target_rank) { origin_count * origin_datatype } }
     before { }
-    after { objects::windows::put(target_rank, win) }
+    after { objects::windows::put(target_rank, win), objects::windows::both_ends((origin_count, origin_datatype), (target_count, target_datatype), target_rank, win) }
 }
 hook! {
     sizes outlined

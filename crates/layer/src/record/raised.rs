@@ -80,6 +80,9 @@ fn put_back(raised: &Raised, before: &Raised) {
     raised.function.set(before.function.get());
 }
 
+/// The bits of MPICH's error codes that hold the class.
+const MPICH_CLASS: c_int = 0x7f;
+
 /// Returns the class of an error, or the code itself if the library cannot be asked.
 fn class(code: c_int) -> c_int {
     let mut class = code;
@@ -91,6 +94,8 @@ fn class(code: c_int) -> c_int {
             Some(AbiKind::STANDARD) => real::error_class::<Standard>(code, &mut class),
             _ => None,
         };
+    } else if resolver::abi() == Some(AbiKind::MPICH) {
+        class = code & MPICH_CLASS;
     }
     class
 }

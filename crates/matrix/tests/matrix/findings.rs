@@ -18,11 +18,24 @@ use mpiscope_testkit::{paths, report, run};
 use crate::comments::Words;
 use crate::subject::{Form, Subject, word};
 
-const SOURCE: &str = "broken.c";
+/// A source file with programs, and how its comments begin and end.
+struct Source {
+    file: &'static str,
+    program: &'static str,
+    needs: Needs,
+    comment: (&'static str, &'static str),
+}
+
+static SOURCES: [Source; 2] = [
+    Source { file: "broken.c", program: "broken", needs: Needs::Nothing, comment: ("/* ", " */") },
+    Source { file: "broken_f08.f90", program: "broken_f08", needs: Needs::F08, comment: ("! ", "") },
+];
+
 const LIMIT: Duration = Duration::from_secs(60);
 
 /// The contents of a comment in the program.
 struct Expected {
+    source: &'static Source,
     name: String,
     ranks: usize,
     kind: String,
@@ -40,14 +53,18 @@ const CORRECT: [(&str, &str); 2] =
 
 /// One trial for each part.
 pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>) -> Vec<Trial> {
-    let all = match expected() {
-        Ok(all) => all,
+    let all: Result<Vec<_>> = SOURCES.iter().map(expected).collect();
+    let all = match all {
+        Ok(all) => all.into_iter().flatten(),
         Err(error) => return vec![checked("programs_with_findings_can_be_read", move || Err(error))],
     };
     let trial = |expected: Expected| {
         let name = format!("{}::a_finding_is_made_of_{}", library.name, expected.name);
         if expected.without.contains(&library.name) {
             return crate::skipped(name, "this library rejects the program, or hangs");
+        }
+        if let Some(reason) = expected.source.needs.missing_in(library) {
+            return crate::skipped(name, reason);
         }
         let (subject, library) = (Arc::clone(subject), Arc::clone(library));
         checked(name, move || one(&subject, &library, &expected))
@@ -60,7 +77,7 @@ pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>) -> Vec<Trial> {
         }
         checked(name, move || is_correct(&subject, &library, program))
     };
-    all.into_iter().map(trial).chain(CORRECT.map(correct)).collect()
+    all.map(trial).chain(CORRECT.map(correct)).collect()
 }
 
 fn is_correct(subject: &Subject, library: &Library, name: &'static str) -> Result<()> {
@@ -74,22 +91,28 @@ fn is_correct(subject: &Subject, library: &Library, name: &'static str) -> Resul
     Ok(())
 }
 
-fn expected() -> Result<Vec<Expected>> {
-    let text = fs::read_to_string(paths::programs().join(SOURCE))?;
+fn expected(source: &'static Source) -> Result<Vec<Expected>> {
+    let text = fs::read_to_string(paths::programs().join(source.file))?;
+    let (begin, end) = source.comment;
     let lines = || text.lines().enumerate();
-    let here =
-        |name: &str| lines().find(|(_, line)| line.contains(&format!("here: {name} "))).map(|(at, _)| at + 1);
-    let found = lines().filter_map(|(_, line)| line.strip_prefix("/* finding ")?.strip_suffix(" */"));
-    let found: Result<Vec<Expected>> = found.map(|words| parse(words, &here)).collect();
+    let here = |name: &str| {
+        let mark = format!("here: {name}{end}");
+        lines().find(|(_, line)| line.ends_with(&mark)).map(|(at, _)| at + 1)
+    };
+    let found = lines().filter_map(|(_, line)| {
+        line.trim_start().strip_prefix(begin)?.strip_suffix(end)?.strip_prefix("finding ")
+    });
+    let found: Result<Vec<Expected>> = found.map(|words| parse(source, words, &here)).collect();
     let found = found?;
-    ensure!(!found.is_empty(), "{SOURCE} states no findings");
+    ensure!(!found.is_empty(), "{} states no findings", source.file);
     Ok(found)
 }
 
-fn parse(text: &str, here: &dyn Fn(&str) -> Option<usize>) -> Result<Expected> {
+fn parse(source: &'static Source, text: &str, here: &dyn Fn(&str) -> Option<usize>) -> Result<Expected> {
     let (head, says) = text.split_once(" says ").with_context(|| format!("nothing is said: {text}"))?;
     let words = Words::of(head)?;
     Ok(Expected {
+        source,
         line: here(&words.name),
         whose: words.after("ranks"),
         says: says.to_owned(),
@@ -115,7 +138,7 @@ fn one(subject: &Subject, library: &Library, expected: &Expected) -> Result<()> 
         ensure!(finding.sentence.contains(&expected.says), "'{}' is missing in {finding:#?}", expected.says);
         let whose = expected.whose.as_deref().unwrap_or_default();
         ensure!(finding.ranks == whose, "ranks {} instead of {whose}: {finding:#?}", finding.ranks);
-        let line = expected.line.map(|line| format!("broken.c:{line}"));
+        let line = expected.line.map(|line| format!("{}:{line}", expected.source.file));
         let shown = finding.line.as_deref().unwrap_or_default();
         ensure!(line.as_ref().is_none_or(|line| shown.ends_with(line)), "not at {line:?}: {finding:#?}");
         // A long sentence is wrapped.
@@ -140,7 +163,8 @@ fn ran(
     expected: &Expected,
     check: bool,
 ) -> Result<(Outcome, Vec<report::Finding>)> {
-    let program = Program { name: "broken", ranks: expected.ranks, needs: Needs::Nothing };
+    let Source { program: name, needs, .. } = *expected.source;
+    let program = Program { name, ranks: expected.ranks, needs };
     let binary = subject.binary(&program, library)?;
     let dir = tempfile::tempdir()?;
     let mut command = std::process::Command::new(paths::mpiscope().context("no mpiscope command")?);

@@ -81,6 +81,26 @@ pub(super) fn calls(observations: &[Observation], whose: &Whose) -> Vec<Finding>
     found.into_iter().map(finding).collect()
 }
 
+/// Returns calls on windows that were made at the wrong time, which the library let pass: one finding for each
+/// line.
+pub(super) fn untimely(observations: &[Observation], whose: &Whose) -> Vec<Finding> {
+    let mut found: BTreeMap<(String, Option<&str>), Members> = BTreeMap::new();
+    for seen in observations {
+        for fault in &seen.faults {
+            if let Some(said) = fault.untimely() {
+                found.entry((said, fault.place.as_deref())).or_default().join(whose.who(seen));
+            }
+        }
+    }
+    let finding = |((said, place), ranks): ((String, Option<&str>), Members)| Finding {
+        kind: Kind::RMA_SYNCHRONIZATION,
+        sentence: format!("{}: {said}", ranks.named()),
+        ranks,
+        line: place.map(str::to_owned),
+    };
+    found.into_iter().map(finding).collect()
+}
+
 /// Returns calls with invalid arguments that have not returned: under the default error handler the library
 /// terminates the job in them.
 pub(super) fn never_returned(observations: &[Observation], whose: &Whose) -> Vec<Finding> {
@@ -208,6 +228,24 @@ mod tests {
         let said: Vec<_> = found.iter().map(|one| (one.kind, one.sentence.as_str())).collect();
         let wanted = "ranks [0,2]: MPI_Send at a.c:7 was given count -1 (MPI_ERR_COUNT), and did not return";
         assert_eq!(said, [(Kind::CALL_FAILED, wanted)]);
+    }
+
+    #[test]
+    fn calls_on_windows_at_the_wrong_time_are_one_finding_per_line() {
+        let untimely = |number: u32| {
+            let mut seen = rank(number, "without a lock on the memory of rank 1", 1);
+            let fault = seen.faults.first_mut().unwrap();
+            fault.kind = faults::Kind::Untimely;
+            fault.function = "MPI_Win_unlock".into();
+            seen
+        };
+        let job = [untimely(0), untimely(2), rank(1, "MPI_ERR_OTHER", 1)];
+        let found = super::untimely(&job, &Whose::of(&job));
+        let said: Vec<_> = found.iter().map(|one| (one.kind, one.sentence.as_str())).collect();
+        let wanted = "ranks [0,2]: MPI_Win_unlock at a.c:7 was called on a window without a lock on the memory of \
+                      rank 1, which the library did not report";
+        assert_eq!(said, [(Kind::RMA_SYNCHRONIZATION, wanted)]);
+        assert_eq!(calls(&job), [], "no error was returned");
     }
 
     /// A rank that ended at a time, in a call in which the library had found an error one nanosecond before.

@@ -8,7 +8,8 @@
 //! ledgers of both ends, where they are recorded ──────────┬─► type signatures that differ
 //!                                                         ├─► ranks that would wait for each other without buffering
 //!                                                         └─► receives from any source that other messages matched too
-//! faults observed in calls ─────────────────────────────────► truncated messages, requests freed while active, failed calls
+//! faults observed in calls ─┬───────────────────────────────► truncated messages, requests freed while active, failed calls
+//!                           └───────────────────────────────► calls on windows outside their epochs
 //! objects that were not freed ──────────────────────────────► leaked handles, requests never completed
 //! pending operations at MPI_Finalize ───────────────────────► finalized with work pending
 //! ranks from the launcher, and those in the worlds ─────────► not one job
@@ -65,7 +66,7 @@ impl Kind {
     pub const NOT_FREED: Self = Self("not-freed");
     /// A message was longer than its receive buffer.
     pub const TRUNCATED: Self = Self("truncated");
-    /// The two ends of a message specified different elements, or a partitioned send was shorter than its receive.
+    /// The two ends of a message or of a one-sided operation specified different elements, or a partitioned send was shorter than its receive.
     pub const TYPE_MISMATCH: Self = Self("type-mismatch");
     /// Ranks that would wait for each other if the library buffered nothing.
     pub const RELIES_ON_BUFFERING: Self = Self("relies-on-buffering");
@@ -76,6 +77,8 @@ impl Kind {
     /// A call returned an error whose class indicates invalid arguments or a call at the wrong time, or had
     /// such arguments and did not return.
     pub const CALL_FAILED: Self = Self("call-failed");
+    /// A call on a window at a time at which its synchronization does not allow it, which the library let pass.
+    pub const RMA_SYNCHRONIZATION: Self = Self("rma-synchronization");
     /// A call that the level of thread support forbids to the thread that made it, or at that moment.
     pub const THREAD_LEVEL: Self = Self("thread-level");
     /// A launcher started the processes as one job, but each is alone in its world.
@@ -109,6 +112,7 @@ pub fn findings(observations: &[Observation], leaks: &[Leak]) -> Vec<Finding> {
     found.extend(mismatches::mismatches(&differ, &words));
     found.extend(wrong_ends::truncated(observations, &snapshot, &words, &whose));
     found.extend(wrong_ends::types(observations, &words));
+    found.extend(wrong_ends::operations(observations, &whose));
     found.extend(snapshot.unequal.iter().map(|one| wrong_ends::unequal(one, &words)));
     found.extend(strict::rings(observations, &words));
     found.extend(races::wildcards(observations, &words));
@@ -116,6 +120,7 @@ pub fn findings(observations: &[Observation], leaks: &[Leak]) -> Vec<Finding> {
     found.extend(pending::at_finalize(observations, &whose));
     found.extend(failed::calls(observations, &whose));
     found.extend(failed::never_returned(observations, &whose));
+    found.extend(failed::untimely(observations, &whose));
     found.extend(failed::forbidden(observations, &whose));
     found.extend(failed::raised(observations, &whose, &found));
     // A process that has not called MPI_Finalize may yet receive what is missing.

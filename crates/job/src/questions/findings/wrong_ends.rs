@@ -1,6 +1,7 @@
 //! Messages whose two ends do not fit each other.
 
 use super::{Finding, Kind, Whose};
+use crate::jobs::worlds::Members;
 use crate::observation::faults::{self, Fault};
 use crate::observation::{Communicator, Observation};
 use crate::questions::why::messages::Pairs;
@@ -145,6 +146,33 @@ pub(super) fn unequal(one: &Unequal, words: &Words<'_>) -> Finding {
     }
 }
 
+/// Returns one-sided operations whose ends have different elements: one finding for each line.
+pub(super) fn operations(observations: &[Observation], whose: &Whose) -> Vec<Finding> {
+    let mut found: BTreeMap<(&str, Option<&str>, u64, u64), Members> = BTreeMap::new();
+    for seen in observations {
+        for fault in seen.faults.iter().filter(|fault| fault.kind == faults::Kind::EndsDiffer) {
+            let (place, room) = (fault.place.as_deref(), fault.room.unwrap_or_default());
+            let line = (fault.function.as_str(), place, fault.bytes, room);
+            found.entry(line).or_default().join(whose.who(seen));
+        }
+    }
+    let finding = |((function, place, origin, target), ranks): ((&str, Option<&str>, u64, u64), Members)| {
+        let at = place.map_or_else(String::new, |place| format!(" at {place}"));
+        let what = if origin == target {
+            format!("elements of other types at the origin than at the target ({origin} bytes each)")
+        } else {
+            format!("{origin} bytes at the origin and {target} bytes at the target")
+        };
+        Finding {
+            kind: Kind::TYPE_MISMATCH,
+            sentence: format!("{}: {function}{at} specifies {what}", ranks.named()),
+            ranks,
+            line: place.map(str::to_owned),
+        }
+    };
+    found.into_iter().map(finding).collect()
+}
+
 /// Returns messages whose ends specified different elements, one finding per pair of lines.
 pub fn types(observations: &[Observation], words: &Words<'_>) -> Vec<Finding> {
     let all = differing(observations);
@@ -177,4 +205,35 @@ pub fn types(observations: &[Observation], words: &Words<'_>) -> Vec<Finding> {
         }
     };
     found.into_values().map(finding).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn operations_whose_ends_differ_are_one_finding_per_line() {
+        let put = |rank: u32, bytes: u64, room: u64| {
+            let fault = Fault {
+                kind: faults::Kind::EndsDiffer,
+                function: "MPI_Put".into(),
+                place: Some("a.c:9".into()),
+                comm: 3,
+                peer: 1,
+                tag: -1,
+                room: Some(room),
+                bytes,
+                error: None,
+                times: 1,
+            };
+            Observation { world: "w".into(), rank: Some(rank), faults: vec![fault], ..Observation::default() }
+        };
+        let job = [put(0, 16, 4), put(2, 16, 4), put(1, 4, 4)];
+        let found = operations(&job, &Whose::of(&job));
+        let said: Vec<_> = found.iter().map(|one| (one.kind, one.sentence.as_str())).collect();
+        let types = "rank 1: MPI_Put at a.c:9 specifies elements of other types at the origin than at the target (4 bytes each)";
+        let sizes =
+            "ranks [0,2]: MPI_Put at a.c:9 specifies 16 bytes at the origin and 4 bytes at the target";
+        assert_eq!(said, [(Kind::TYPE_MISMATCH, types), (Kind::TYPE_MISMATCH, sizes)]);
+    }
 }

@@ -4,8 +4,9 @@ use super::envelope::{Data, Envelope};
 use super::state::{self, Held, State, Step};
 use crate::interpose::frame::Call;
 use crate::interpose::real;
-use crate::record::bytes;
+use crate::record::{bytes, fortran_call_site};
 use mpi_abi::Abi;
+use mpiscope_image::derive::epochs::Open;
 use mpiscope_image::faults::{Fault, FaultKind};
 use mpiscope_image::traffic::Request;
 use std::ffi::c_int;
@@ -25,10 +26,57 @@ pub fn truncated<A: Abi>(held: &State, call: &Call<A>, from: Envelope, bytes: u6
 /// A request was freed whose operation was not complete.
 #[cold]
 pub fn freed_active<A: Abi>(held: &State, call: &Call<A>, request: &Request) {
-    held.faults.note(held.writer, call, FaultKind::FREED_ACTIVE, call.return_address(), |fault| {
+    let from = fortran_call_site::here(call);
+    held.faults.note(held.writer, call, FaultKind::FREED_ACTIVE, from, |fault| {
         let (peer, tag) = (request.peer.get().cast_signed(), request.tag.get().cast_signed());
         place(fault, request.comm_identity.get(), peer, tag);
     });
+}
+
+/// A call on a window was made at the wrong time, and the library let it pass. `window` is its identity.
+#[cold]
+pub fn untimely<A: Abi>(call: &Call<A>, window: u64, target: c_int, before: Open) {
+    state::with(call, || Untimely { window, target, before });
+}
+
+struct Untimely {
+    window: u64,
+    target: c_int,
+    before: Open,
+}
+
+impl<A: Abi> Step<A> for Untimely {
+    fn run<const QUIET: bool>(self, held: Held<QUIET>, call: &Call<A>) {
+        let from = fortran_call_site::here(call);
+        held.faults.note(held.writer, call, FaultKind::UNTIMELY, from, |fault| {
+            place(fault, self.window, self.target, -1);
+            fault.set_open_epochs(self.before);
+        });
+    }
+}
+
+/// The two ends of a one-sided operation have different elements; `bytes` are their sizes. `window` is its
+/// identity.
+#[cold]
+pub fn ends_differ<A: Abi>(call: &Call<A>, window: u64, target: c_int, bytes: (u64, u64)) {
+    state::with(call, || EndsDiffer { window, target, bytes });
+}
+
+struct EndsDiffer {
+    window: u64,
+    target: c_int,
+    bytes: (u64, u64),
+}
+
+impl<A: Abi> Step<A> for EndsDiffer {
+    fn run<const QUIET: bool>(self, held: Held<QUIET>, call: &Call<A>) {
+        let from = fortran_call_site::here(call);
+        held.faults.note(held.writer, call, FaultKind::ENDS_DIFFER, from, |fault| {
+            place(fault, self.window, self.target, -1);
+            fault.bytes.set(self.bytes.0);
+            fault.room.set(self.bytes.1);
+        });
+    }
 }
 
 /// A call of the program returned an error code.
@@ -46,7 +94,8 @@ impl<A: Abi> Step<A> for Failed {
         // If the library does not answer, the code serves as its class.
         let mut class = self.code;
         real::error_class::<A>(self.code, &mut class);
-        held.faults.note(held.writer, call, FaultKind::FAILED, call.return_address(), |fault| {
+        let from = fortran_call_site::here(call);
+        held.faults.note(held.writer, call, FaultKind::FAILED, from, |fault| {
             fault.bytes.set(u64::from(class.cast_unsigned()));
         });
     }

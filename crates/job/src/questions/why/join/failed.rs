@@ -29,6 +29,10 @@ fn went_on(fault: &Fault) -> Option<Failed> {
     if fault.kind == Kind::Truncated {
         return Some(failed(&fault.function, fault.place.as_deref(), "MPI_ERR_TRUNCATE", Outcome::Short));
     }
+    if let Some(said) = fault.untimely() {
+        let outcome = Outcome::Forbidden(said.into());
+        return Some(failed(&fault.function, fault.place.as_deref(), "MPI_ERR_RMA_SYNC", outcome));
+    }
     let error = wrong_use(fault)?;
     Some(failed(&fault.function, fault.place.as_deref(), error, Outcome::WentOn))
 }

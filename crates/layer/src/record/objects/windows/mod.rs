@@ -4,11 +4,14 @@
 //! first collective call on; with operations, 8 bytes per rank for windows of up to 4096 ranks.
 
 mod create;
+mod ends;
 mod locks;
+mod moment;
 mod operations;
 mod sync;
 
 pub use create::*;
+pub use ends::*;
 pub use operations::*;
 pub use sync::*;
 
@@ -20,6 +23,7 @@ use crate::record::objects::tables::{self, WINDOWS};
 use crate::record::traffic::rings;
 use mpi_abi::{Abi, Handle, ObjectKind};
 use mpiscope_image::Writer;
+use mpiscope_image::derive::epochs::Use;
 use mpiscope_image::layout::SectionKind;
 use mpiscope_image::objects::{Head, Window};
 use std::ffi::{c_char, c_int};
@@ -72,6 +76,7 @@ pub fn before_free<A: Abi>(call: &Call<A>, win: &mut *mut A::Handle) {
 /// `MPI_Win_free`.
 pub fn after_free<A: Abi>(call: &Call<A>, result: c_int, place: *mut A::Handle) {
     free::after(call, free::gone::<A, _>(result, ObjectKind::WIN, place), &WINDOWS, |writer, record| {
+        moment::check(call, record, Use::Free, -1, moment::open(writer, record, -1));
         attributes::drop_all(writer, &record.attributes, Site::of(call));
     });
 }

@@ -1,5 +1,6 @@
 //! One-sided operations: their number, and how many are not known to be complete.
 
+use super::moment;
 use crate::interpose::frame::{Call, handle_word};
 use crate::record::objects::tables::{self, WINDOWS};
 use crate::record::objects::{arena, ops, succeeded};
@@ -13,11 +14,18 @@ use std::sync::atomic::Ordering;
 const MOST_TARGETS: u32 = 4096;
 
 #[inline(always)]
-fn operation<A: Abi>(result: c_int, win: A::Handle, rank: c_int, count: impl FnOnce(&Window) -> &W64) {
+fn operation<A: Abi>(
+    call: &Call<A>,
+    result: c_int,
+    win: A::Handle,
+    rank: c_int,
+    count: impl FnOnce(&Window) -> &W64,
+) {
     let Some(writer) = succeeded::<A>(result) else { return };
     let Some(record) = tables::window::<A>(win) else { return };
     // `MPI_PROC_NULL`: no operation, nothing to complete.
     let Ok(target) = usize::try_from(rank) else { return };
+    moment::access(writer, call, record, rank);
     count(record).atomic().fetch_add(1, Ordering::Relaxed);
     record.pending.atomic().fetch_add(1, Ordering::Relaxed);
     if record.targets.offset.get() == 0 {
@@ -41,18 +49,18 @@ fn make_targets(writer: &'static Writer, record: &'static Window) {
 }
 
 /// `MPI_Put`, `MPI_Rput`.
-pub fn put<A: Abi>(_: &Call<A>, result: c_int, rank: c_int, win: A::Handle) {
-    operation::<A>(result, win, rank, |window| &window.puts);
+pub fn put<A: Abi>(call: &Call<A>, result: c_int, rank: c_int, win: A::Handle) {
+    operation(call, result, win, rank, |window| &window.puts);
 }
 
 /// `MPI_Get`, `MPI_Rget`.
-pub fn get<A: Abi>(_: &Call<A>, result: c_int, rank: c_int, win: A::Handle) {
-    operation::<A>(result, win, rank, |window| &window.gets);
+pub fn get<A: Abi>(call: &Call<A>, result: c_int, rank: c_int, win: A::Handle) {
+    operation(call, result, win, rank, |window| &window.gets);
 }
 
 /// `MPI_Accumulate` and all other functions that combine values.
-pub fn accumulate<A: Abi>(_: &Call<A>, result: c_int, rank: c_int, win: A::Handle) {
-    operation::<A>(result, win, rank, |window| &window.accumulates);
+pub fn accumulate<A: Abi>(call: &Call<A>, result: c_int, rank: c_int, win: A::Handle) {
+    operation(call, result, win, rank, |window| &window.accumulates);
 }
 
 /// `MPI_Fetch_and_op`, `MPI_Get_accumulate`, `MPI_Rget_accumulate`: the fetched bytes are received, and as

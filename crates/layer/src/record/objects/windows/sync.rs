@@ -1,12 +1,13 @@
 //! Synchronization: which epochs are open.
 #![allow(unsafe_code)]
 
-use super::locks;
+use super::{locks, moment};
 use crate::interpose::frame::Call;
 use crate::record::objects::tables::{self, WINDOWS};
 use crate::record::objects::{Site, arena, facts, recorder, succeeded};
 use mpi_abi::Abi;
 use mpiscope_image::Writer;
+use mpiscope_image::derive::epochs::Use;
 use mpiscope_image::objects::{Epoch, LOCK_EXCLUSIVE, LOCK_OF_ALL, Window};
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicI32, Ordering};
@@ -19,29 +20,33 @@ pub fn start<A: Abi>() {
     NOSUCCEED.store(A::MODE_NOSUCCEED, Ordering::Relaxed);
 }
 
-/// Records a synchronizing call: the epochs that it opened and closed, and the `change` to the record.
+/// Records a synchronizing call: what it does with the epochs and for which rank (-1 for none), the epochs
+/// that it opened and closed, and the `change` to the record.
 fn synchronised<A: Abi>(
     call: &Call<A>,
     result: c_int,
     win: A::Handle,
+    (used, target): (Use, c_int),
     (opened, closed): (u32, u32),
     change: impl FnOnce(&'static Writer, &'static Window),
 ) {
     let Some(writer) = succeeded::<A>(result) else { return };
     let Some(record) = tables::window::<A>(win) else { return };
     let site = Site::of(call);
-    let mut open = 0;
     // Threads may lock different targets concurrently.
-    WINDOWS.locked(|| {
+    let before = WINDOWS.locked(|| {
+        let before = moment::open(writer, record, target);
         record.head.seq.write(|| {
-            open = record.epochs.get();
             record.last_sync.set(site.function);
             record.last_sync_at.set(site.at);
             record.last_sync_from.set(site.from);
             record.epochs.set(record.epochs.get() & !closed | opened);
             change(writer, record);
         });
+        before
     });
+    moment::check(call, record, used, target, before);
+    let open = before.epochs;
     if closed & open != 0 {
         facts::epoch_closed(&record.head, closed & open);
     }
@@ -69,7 +74,7 @@ fn target_complete(writer: &'static Writer, record: &'static Window, rank: c_int
 pub fn fence<A: Abi>(call: &Call<A>, result: c_int, assert: c_int, win: A::Handle) {
     let last = assert & NOSUCCEED.load(Ordering::Relaxed) != 0;
     let opened = if last { 0 } else { Epoch::FENCE.0 };
-    synchronised(call, result, win, (opened, Epoch::FENCE.0), all_complete);
+    synchronised(call, result, win, (Use::Fence, -1), (opened, Epoch::FENCE.0), all_complete);
 }
 
 /// `MPI_Win_start`, which may wait for the targets: they are recorded while it does.
@@ -87,7 +92,7 @@ pub fn before_begin<A: Abi>(call: &Call<A>, group: A::Handle, win: A::Handle) {
 /// `MPI_Win_start`.
 pub fn begin<A: Abi>(call: &Call<A>, result: c_int, win: A::Handle) {
     if result == A::SUCCESS {
-        synchronised(call, result, win, (Epoch::START.0, Epoch::FENCE.0), |_, _| {});
+        synchronised(call, result, win, (Use::Start, -1), (Epoch::START.0, Epoch::FENCE.0), |_, _| {});
     } else {
         asked(call, win, |writer, record| {
             arena::release_words(writer, &record.start_members);
@@ -104,7 +109,7 @@ fn asked<A: Abi>(_: &Call<A>, win: A::Handle, change: impl FnOnce(&'static Write
 
 /// `MPI_Win_complete`.
 pub fn complete<A: Abi>(call: &Call<A>, result: c_int, win: A::Handle) {
-    synchronised(call, result, win, (0, Epoch::START.0), |writer, record| {
+    synchronised(call, result, win, (Use::Complete, -1), (0, Epoch::START.0), |writer, record| {
         all_complete(writer, record);
         arena::release_words(writer, &record.start_members);
         record.start_group.set(0);
@@ -113,7 +118,7 @@ pub fn complete<A: Abi>(call: &Call<A>, result: c_int, win: A::Handle) {
 
 /// `MPI_Win_post`.
 pub fn post<A: Abi>(call: &Call<A>, result: c_int, group: A::Handle, _: c_int, win: A::Handle) {
-    synchronised(call, result, win, (Epoch::POST.0, Epoch::FENCE.0), |writer, record| {
+    synchronised(call, result, win, (Use::Post, -1), (Epoch::POST.0, Epoch::FENCE.0), |writer, record| {
         arena::release_words(writer, &record.post_members);
         let group = tables::group::<A>(group);
         record.post_group.set(group.map_or(0, |g| g.head.uid.get()));
@@ -125,7 +130,7 @@ pub fn post<A: Abi>(call: &Call<A>, result: c_int, group: A::Handle, _: c_int, w
 
 /// `MPI_Win_wait`.
 pub fn wait<A: Abi>(call: &Call<A>, result: c_int, win: A::Handle) {
-    synchronised(call, result, win, (0, Epoch::POST.0), |writer, record| {
+    synchronised(call, result, win, (Use::Wait, -1), (0, Epoch::POST.0), |writer, record| {
         arena::release_words(writer, &record.post_members);
         record.post_group.set(0);
     });
@@ -142,7 +147,7 @@ pub fn test<A: Abi>(call: &Call<A>, result: c_int, win: A::Handle, flag: *mut c_
 /// `MPI_Win_lock`.
 pub fn lock<A: Abi>(call: &Call<A>, result: c_int, kind: c_int, rank: c_int, _: c_int, win: A::Handle) {
     let Ok(target) = u32::try_from(rank) else { return };
-    synchronised(call, result, win, (Epoch::LOCK.0, Epoch::FENCE.0), |writer, record| {
+    synchronised(call, result, win, (Use::Lock, rank), (Epoch::LOCK.0, Epoch::FENCE.0), |writer, record| {
         let exclusive = if kind == A::LOCK_EXCLUSIVE { LOCK_EXCLUSIVE } else { 0 };
         arena::push(writer, &record.locks, u64::from(target) | exclusive);
         locks::granted(writer, record, call, u64::from(target) | exclusive);
@@ -152,7 +157,7 @@ pub fn lock<A: Abi>(call: &Call<A>, result: c_int, kind: c_int, rank: c_int, _: 
 /// `MPI_Win_unlock`.
 pub fn unlock<A: Abi>(call: &Call<A>, result: c_int, rank: c_int, win: A::Handle) {
     let Ok(target) = u32::try_from(rank) else { return };
-    synchronised(call, result, win, (0, 0), |writer, record| {
+    synchronised(call, result, win, (Use::Unlock, rank), (0, 0), |writer, record| {
         locks::released(writer, record, call, u64::from(target));
         let held = arena::get(writer, &record.locks);
         if let Some(place) = held.iter().position(|lock| lock.get() as u32 == target) {
@@ -170,29 +175,49 @@ pub fn unlock<A: Abi>(call: &Call<A>, result: c_int, rank: c_int, win: A::Handle
 
 /// `MPI_Win_lock_all`.
 pub fn lock_all<A: Abi>(call: &Call<A>, result: c_int, _: c_int, win: A::Handle) {
-    synchronised(call, result, win, (Epoch::LOCK_ALL.0, Epoch::FENCE.0), |writer, record| {
-        locks::granted(writer, record, call, LOCK_OF_ALL);
-    });
+    synchronised(
+        call,
+        result,
+        win,
+        (Use::LockAll, -1),
+        (Epoch::LOCK_ALL.0, Epoch::FENCE.0),
+        |writer, record| {
+            locks::granted(writer, record, call, LOCK_OF_ALL);
+        },
+    );
 }
 
 /// `MPI_Win_unlock_all`.
 pub fn unlock_all<A: Abi>(call: &Call<A>, result: c_int, win: A::Handle) {
-    synchronised(call, result, win, (0, Epoch::LOCK_ALL.0), |writer, record| {
+    synchronised(call, result, win, (Use::UnlockAll, -1), (0, Epoch::LOCK_ALL.0), |writer, record| {
         locks::released(writer, record, call, LOCK_OF_ALL);
         all_complete(writer, record);
     });
 }
 
 /// `MPI_Win_flush`: completes operations, but opens and closes nothing.
-pub fn flush<A: Abi>(_: &Call<A>, result: c_int, rank: c_int, win: A::Handle) {
-    let Some(writer) = succeeded::<A>(result) else { return };
-    let Some(record) = tables::window::<A>(win) else { return };
-    WINDOWS.locked(|| target_complete(writer, record, rank));
+pub fn flush<A: Abi>(call: &Call<A>, result: c_int, rank: c_int, win: A::Handle) {
+    flushed(call, result, win, (Use::Flush, rank), |writer, record| target_complete(writer, record, rank));
 }
 
 /// `MPI_Win_flush_all`.
-pub fn flush_all<A: Abi>(_: &Call<A>, result: c_int, win: A::Handle) {
+pub fn flush_all<A: Abi>(call: &Call<A>, result: c_int, win: A::Handle) {
+    flushed(call, result, win, (Use::FlushAll, -1), all_complete);
+}
+
+fn flushed<A: Abi>(
+    call: &Call<A>,
+    result: c_int,
+    win: A::Handle,
+    (used, target): (Use, c_int),
+    completed: impl FnOnce(&'static Writer, &'static Window),
+) {
     let Some(writer) = succeeded::<A>(result) else { return };
     let Some(record) = tables::window::<A>(win) else { return };
-    WINDOWS.locked(|| all_complete(writer, record));
+    let before = WINDOWS.locked(|| {
+        let before = moment::open(writer, record, target);
+        completed(writer, record);
+        before
+    });
+    moment::check(call, record, used, target, before);
 }
