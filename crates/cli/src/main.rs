@@ -28,6 +28,7 @@ mod render;
 mod report;
 mod run;
 mod save;
+mod seconds;
 mod selection;
 mod silent;
 mod top;

@@ -3,6 +3,7 @@
 use crate::exit;
 use crate::host_scope::HostScope;
 use crate::render::{self, Screen, complain, while_working};
+use crate::seconds::{self, DAY};
 use crate::selection::{self, Target};
 use crate::whole_file::{self, Way};
 use anyhow::{Context, Result, bail};
@@ -34,7 +35,7 @@ pub struct Options {
     #[arg(value_name = "JOB|PID FILE", num_args = 0..=2)]
     names: Vec<OsString>,
     /// Seconds between the two snapshots that `why` compares
-    #[arg(long = "for", value_name = "SECONDS", default_value_t = 1.0, allow_negative_numbers = true)]
+    #[arg(long = "for", value_name = "SECONDS", default_value_t = 1.0, allow_negative_numbers = true, value_parser = seconds::between(0.0, DAY))]
     seconds: f64,
     /// Also save the stacks of all threads that call MPI; each is stopped for less than a millisecond
     #[arg(long)]
@@ -73,9 +74,6 @@ fn refuse_to_replace(file: &Path) -> Result<()> {
 }
 
 pub fn save(options: &Options) -> Result<ExitCode> {
-    if !(0.0..=86_400.0).contains(&options.seconds) {
-        bail!("--for takes seconds between 0 and 86400");
-    }
     let (name, target) = options.job_and_file()?;
     let mut job = exit::explained(options.host_scope.is_here(), job(name))?;
     let target = target.map_or_else(|| file_of(&job), Path::to_owned);

@@ -35,7 +35,7 @@ pub struct Options {
     #[arg(long, value_name = "FILE")]
     file: Option<PathBuf>,
     /// Rewrite the file at this interval
-    #[arg(long, value_name = "SECONDS", requires = "file", allow_negative_numbers = true, value_parser = seconds)]
+    #[arg(long, value_name = "SECONDS", requires = "file", allow_negative_numbers = true, value_parser = seconds::between(1.0, DAY))]
     every: Option<f64>,
     /// Serve /metrics at this address; a port alone means the loopback interface. Anyone who can connect can
     /// read it
@@ -43,11 +43,6 @@ pub struct Options {
     listen: Option<std::net::SocketAddr>,
     #[command(flatten)]
     host_scope: HostScope,
-}
-
-fn seconds(text: &str) -> Result<f64, String> {
-    let seconds: f64 = text.parse().map_err(|_| "write a number of seconds, such as 15".to_owned())?;
-    if (1.0..=86_400.0).contains(&seconds) { Ok(seconds) } else { Err("write 1 to 86400 seconds".to_owned()) }
 }
 
 /// Prints, writes or serves the metrics.

@@ -37,6 +37,7 @@ mod wrapper;
 
 use crate::open_files;
 use crate::render::complain;
+use crate::seconds;
 use anyhow::{Context, Result, bail};
 use collector::Collector;
 use std::ffi::OsString;
@@ -76,7 +77,7 @@ pub struct Options {
     pub debug: bool,
     /// Explain why the job hangs if no rank completes a call for this long; 0 disables this. Everything known
     /// is saved to DIR/hang.mpiscope, or without --out to mpiscope-hang-JOB.mpiscope
-    #[arg(long, value_name = "SECONDS", default_value_t = 60.0, allow_negative_numbers = true, value_parser = hang_after)]
+    #[arg(long, value_name = "SECONDS", default_value_t = 60.0, allow_negative_numbers = true, value_parser = seconds::between(0.0, LONGEST))]
     pub hang_after: f64,
     /// Run this shell command when the job hangs, or when a signal ends it during a hang, with MPISCOPE_JOB,
     /// MPISCOPE_VERDICT, MPISCOPE_VERDICT_KIND and MPISCOPE_EVIDENCE set
@@ -84,7 +85,7 @@ pub struct Options {
     pub on_hang: Option<OsString>,
     /// End the job when one of its hosts has not answered for this long; 0 leaves that to the launcher, which
     /// may wait forever
-    #[arg(long, value_name = "SECONDS", default_value_t = 0.0, allow_negative_numbers = true, value_parser = hang_after)]
+    #[arg(long, value_name = "SECONDS", default_value_t = 0.0, allow_negative_numbers = true, value_parser = seconds::between(0.0, LONGEST))]
     pub lost_after: f64,
     /// Print no report
     #[arg(long, short, conflicts_with = "json")]
@@ -97,11 +98,8 @@ pub struct Options {
     pub program: Vec<OsString>,
 }
 
-/// Parses the seconds for which a job may stall or a host be silent.
-fn hang_after(text: &str) -> Result<f64, String> {
-    let seconds: f64 = text.parse().map_err(|_| "write a number of seconds, such as 60".to_owned())?;
-    if (0.0..=1e9).contains(&seconds) { Ok(seconds) } else { Err("write 0 or more seconds".to_owned()) }
-}
+/// The largest number of seconds that an option accepts.
+const LONGEST: f64 = 1e9;
 
 /// Parses a size as the layer reads it from `MPISCOPE_TRACE`.
 fn trace_size(text: &str) -> Result<String, String> {
@@ -127,7 +125,7 @@ fn trace_window(text: &str) -> Result<TraceWindow, String> {
                 let seconds = text
                     .parse::<f64>()
                     .ok()
-                    .filter(|seconds| (0.0..=1e9).contains(seconds))
+                    .filter(|seconds| (0.0..=LONGEST).contains(seconds))
                     .ok_or_else(wrong)?;
                 Ok(((seconds * 1000.0).round() as u64).to_string())
             }
