@@ -6,7 +6,7 @@
 
 use crate::render::complain;
 use mpiscope_job::base::refusal::Refusal;
-use std::io::{ErrorKind, IsTerminal};
+use std::io::{ErrorKind, IsTerminal, Write};
 use std::process::ExitCode;
 
 /// Nothing is wrong.
@@ -26,7 +26,8 @@ pub fn answer(problem: bool, partial: bool) -> ExitCode {
 pub fn explained<T>(here: bool, result: anyhow::Result<T>) -> anyhow::Result<T> {
     result.inspect_err(|error| {
         if let Some(refusal) = refusal(error).filter(|_| here && !std::io::stderr().is_terminal()) {
-            eprintln!("{}", refusal.line());
+            // A closed standard error is not an error.
+            let _closed = writeln!(std::io::stderr(), "{}", refusal.line());
         }
     })
 }
@@ -63,7 +64,7 @@ mod tests {
     /// A reader that went away.
     struct Gone;
 
-    impl io::Write for Gone {
+    impl Write for Gone {
         fn write(&mut self, _: &[u8]) -> io::Result<usize> {
             Err(ErrorKind::BrokenPipe.into())
         }
@@ -77,7 +78,7 @@ mod tests {
     fn a_closed_pipe_is_not_an_error_for_json_either() {
         let json = serde_json::to_writer(Gone, &[1]).context("the report");
         assert_eq!(failed(&json.unwrap_err()), ExitCode::from(FINE));
-        let text = io::Write::write_all(&mut Gone, b"x").context("the report");
+        let text = Write::write_all(&mut Gone, b"x").context("the report");
         assert_eq!(failed(&text.unwrap_err()), ExitCode::from(FINE));
         assert_eq!(failed(&anyhow::anyhow!("no")), ExitCode::from(COULD_NOT_READ));
     }

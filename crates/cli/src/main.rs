@@ -3,6 +3,8 @@
 //! One module per verb. Exit status: 0 nothing wrong, 1 a problem was found or a part could not be read, 2
 //! nothing could be read; `run` exits with the status of the program.
 #![deny(unsafe_code)]
+// These macros panic if the output is closed or full.
+#![deny(clippy::print_stdout, clippy::print_stderr)]
 
 mod attach;
 mod completions;

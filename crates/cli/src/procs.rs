@@ -94,7 +94,7 @@ pub fn procs(options: &Options) -> Result<ExitCode> {
         let Ok(now) = look(&options.targets, !options.here, &options.whose) else { break };
         if now != found {
             watched.add(&now);
-            println!();
+            separate()?;
             show(&now, false)?;
             found = now;
         }
@@ -301,6 +301,13 @@ fn beginning(targets: &[OsString], remote: bool) -> Result<Beginning> {
 }
 
 const NAME_ONE: &str = "name process ids, one job, one core file, or the evidence files of one job";
+
+/// Prints an empty line between two tables.
+fn separate() -> Result<()> {
+    let mut screen = Screen::stdout();
+    screen.line("")?;
+    screen.finish()
+}
 
 fn show(found: &Acquired, json: bool) -> Result<()> {
     let mut screen = Screen::stdout();

@@ -14,6 +14,7 @@ use mpiscope_job::jobs::launcher_environment;
 use rustix::fs::{MemfdFlags, memfd_create};
 use serde::Serialize;
 use std::ffi::OsString;
+use std::io::{self, Write};
 use std::path::Path;
 use std::process::{Command, ExitCode};
 use std::time::Duration;
@@ -168,7 +169,7 @@ fn report() -> Result<ExitCode> {
     let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
     let rank = launcher_environment::place(|name| std::env::var(name).ok()).and_then(|place| place.rank);
     let memory_file = memfd_create("mpiscope:doctor", MemfdFlags::CLOEXEC).is_ok();
-    println!("{MARK}{}", serde_json::to_string(&Facts::here(host, rank, memory_file))?);
+    writeln!(io::stdout(), "{MARK}{}", serde_json::to_string(&Facts::here(host, rank, memory_file))?)?;
     Ok(ExitCode::from(exit::FINE))
 }
 

@@ -89,8 +89,9 @@ pub fn run(options: &Options, layer: &Path, place: &LauncherEnvironment) -> Resu
     }
     if let Some(why) = lost.take() {
         let who = place.rank.map_or_else(|| "this rank".to_owned(), |rank| format!("rank {rank}"));
-        eprintln!(
-            "mpiscope run: no report of {who}: the collector on this host is gone ({why}); was it killed?"
+        complain(
+            "run",
+            &format!("no report of {who}: the collector on this host is gone ({why}); was it killed?"),
         );
     }
     signals.mask().restore();
@@ -188,11 +189,11 @@ fn fork_collector(
             let failed = match std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)) {
                 Ok(Ok(())) => false,
                 Ok(Err(why)) => {
-                    eprintln!("mpiscope run: no report of this host: the collector failed ({why})");
+                    complain("run", &format!("no report of this host: the collector failed ({why})"));
                     true
                 }
                 Err(_) => {
-                    eprintln!("mpiscope run: no report of this host: the collector failed, as said above");
+                    complain("run", "no report of this host: the collector failed, as said above");
                     true
                 }
             };
