@@ -3,9 +3,12 @@
 use super::escape::escape;
 use super::fit::{indentation, wrap};
 use super::{Colour, Paged, Table, Terminal};
-use anyhow::Result;
+use anyhow::{Context, Result};
 use serde::Serialize;
 use std::io::{self, BufWriter, Write};
+
+/// What failed if an output that has no name cannot be written.
+pub const NOT_WRITTEN: &str = "the output cannot be written";
 
 /// Indentation of continuation lines, beyond that of the first line.
 const HANGING: usize = 4;
@@ -119,7 +122,7 @@ impl<W: Write> Screen<W> {
     pub fn page(&mut self, page: &[Block]) -> Result<()> {
         let lines = page.iter().flat_map(|block| block.lines(self.terminal));
         for line in lines {
-            writeln!(self.out, "{line}")?;
+            writeln!(self.out, "{line}").context(NOT_WRITTEN)?;
         }
         Ok(())
     }
@@ -129,8 +132,8 @@ impl<W: Write> Screen<W> {
     /// # Errors
     /// If the output is closed.
     pub fn json(&mut self, value: &impl Serialize) -> Result<()> {
-        serde_json::to_writer(&mut self.out, value)?;
-        Ok(writeln!(self.out)?)
+        serde_json::to_writer(&mut self.out, value).context(NOT_WRITTEN)?;
+        writeln!(self.out).context(NOT_WRITTEN)
     }
 
     /// Flushes the output.
@@ -138,7 +141,7 @@ impl<W: Write> Screen<W> {
     /// # Errors
     /// If the output is closed.
     pub fn finish(mut self) -> Result<()> {
-        Ok(self.out.flush()?)
+        self.out.flush().context(NOT_WRITTEN)
     }
 }
 
