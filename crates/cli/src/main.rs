@@ -15,6 +15,7 @@ mod doctor;
 mod documented;
 mod evidence_files;
 mod exit;
+mod file_limit;
 mod gdb_script;
 mod help;
 mod host_scope;
@@ -112,6 +113,7 @@ fn command(width: usize) -> clap::Command {
 }
 
 fn main() -> ExitCode {
+    file_limit::fails_writes();
     let width = Terminal::of(&std::io::stdout()).width;
     let matches = command(width).try_get_matches();
     match matches.and_then(|matches| Cli::from_arg_matches(&matches)) {

@@ -5,7 +5,8 @@ mod serve;
 
 use crate::exit;
 use crate::host_scope::HostScope;
-use crate::render::{complain, while_working};
+use crate::render::{NOT_WRITTEN, complain, while_working};
+use crate::seconds::{self, DAY};
 use crate::selection::{self, Target};
 use crate::whole_file;
 use anyhow::{Context, Result, bail};
@@ -53,10 +54,8 @@ pub fn metrics(options: &Options) -> Result<ExitCode> {
     loop {
         let (text, errors) = while_working("reading the ranks", || text(options))?;
         match &options.file {
-            None => io::stdout().lock().write_all(text.as_bytes())?,
-            Some(path) => {
-                whole_file::write(path, text.as_bytes()).with_context(|| path.display().to_string())?
-            }
+            None => io::stdout().lock().write_all(text.as_bytes()).context(NOT_WRITTEN)?,
+            Some(path) => whole_file::write(path, text.as_bytes())?,
         }
         errors.iter().for_each(|why| complain("metrics", why));
         let Some(pause) = options.every else {

@@ -1,10 +1,10 @@
 //! The report at exit: at most twenty lines of text on the terminal, and `report.json`.
-#![allow(unsafe_code)]
 
 use super::hosts::FromHost;
 use super::{Options, evidence, nobody};
 use crate::render::{self, Block, Table, Terminal, complain, duration, shorten, time_of_calls};
 use crate::whole_file;
+use anyhow::Result;
 use mpiscope_job::Members;
 use mpiscope_job::jobs::evidence::ProcessEnd;
 use mpiscope_job::jobs::losses;
@@ -50,10 +50,6 @@ pub struct Scope {
 /// Writes `report.json` and an evidence file, and prints the report to `screen`, or to standard error if that
 /// fails. Errors are reported but never change the program's exit status.
 pub fn deliver(options: &Options, job: &str, report: JobReport, scope: Scope, screen: Option<File>) {
-    // Exceeding `ulimit -f` must fail the write, not kill us: the program's exit status still has to be
-    // passed on.
-    // SAFETY: ignores a signal; the program has ended, so nothing inherits the setting.
-    unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
     let mut written = None;
     let document = nobody::document(&report, (scope.whole, scope.ending), &options.program);
     if let Some(dir) = &options.out {
@@ -61,7 +57,7 @@ pub fn deliver(options: &Options, job: &str, report: JobReport, scope: Scope, sc
             Ok(path) => written = Some(path),
             Err(e) => complain(
                 "run",
-                &format!("--out {}: {e}; is it writable, and is there space left?", dir.display()),
+                &format!("--out {}: {e:#}; is it writable, and is there space left?", dir.display()),
             ),
         }
     }
@@ -94,7 +90,7 @@ fn file_name(report: &JobReport, scope: &Scope, stem: &str, extension: &str) -> 
     if scope.whole || first { format!("{stem}.{extension}") } else { format!("{stem}.{host}.{extension}") }
 }
 
-fn write_json(dir: &Path, report: &JobReport, scope: &Scope) -> io::Result<PathBuf> {
+fn write_json(dir: &Path, report: &JobReport, scope: &Scope) -> Result<PathBuf> {
     let name = file_name(report, scope, "report", "json");
     let path = dir.join(&name);
     let mut json = serde_json::to_vec_pretty(report)?;
