@@ -134,6 +134,7 @@ fn the_report_of_a_folder_is_the_report_that_was_written_there() {
     differences("", &run.report(), &again, &mut found);
     assert!(found.is_empty(), "{found:#?}");
     let text = Command::new(MPISCOPE).args(["report", "--section", "time", dir]).output().unwrap();
+    assert_eq!(text.status.code(), Some(1), "a rank was killed");
     let text = String::from_utf8(text.stdout).unwrap();
     assert!(text.contains("(not in MPI)") && text.contains("MPI_Allreduce"), "{text}");
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");

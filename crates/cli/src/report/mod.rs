@@ -19,6 +19,8 @@ use crate::host_scope::HostScope;
 use crate::render::{Block, Screen, complain, while_working};
 use crate::whole_file;
 use anyhow::{Context, Result};
+use mpiscope_job::model::process::Ending;
+use mpiscope_job::performance::report::RankReport;
 use sections::Section;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -102,8 +104,21 @@ fn summaries(options: &Options) -> Result<ExitCode> {
 }
 
 fn status(source: &Source) -> u8 {
-    let wrong = !source.errors.is_empty() || !source.report.findings.is_empty();
+    let Source { report, errors, .. } = source;
+    let died =
+        report.ranks.iter().any(ended_badly) || report.silent.iter().any(|silent| failed(silent.ending));
+    let wrong = died || !errors.is_empty() || !report.findings.is_empty();
     if wrong { exit::PROBLEM } else { exit::FINE }
+}
+
+/// Whether a rank called `MPI_Abort`, or is over without having ended as it should.
+fn ended_badly(rank: &RankReport) -> bool {
+    let over = !rank.alive || rank.ending.is_some();
+    rank.abort_code.is_some() || over && (!rank.finalized || failed(rank.ending))
+}
+
+fn failed(ending: Option<Ending>) -> bool {
+    ending.is_some_and(|end| end != Ending::Exit(0))
 }
 
 fn text(source: &Source, wanted: &[Section]) -> Vec<Block> {
