@@ -84,7 +84,7 @@ pub fn save(options: &Options) -> Result<ExitCode> {
         refuse_to_replace(file)?;
     }
     // Writing an archive requires seeking, which a pipe does not support.
-    let folder = if matches!(way, Way::Into(_)) { Some(tempfile::tempdir()?) } else { None };
+    let folder = if matches!(way, Way::Into(_)) { Some(folder()?) } else { None };
     let file = match (&folder, &way) {
         (Some(folder), _) => folder.path().join("evidence"),
         (None, Way::Whole(file) | Way::Into(file)) => file.clone(),
@@ -101,19 +101,25 @@ pub fn save(options: &Options) -> Result<ExitCode> {
             true => io::copy(&mut saved, &mut io::stdout().lock()),
             false => whole_file::open(&target).and_then(|mut there| io::copy(&mut saved, &mut there)),
         };
-        copied.with_context(|| target.display().to_string())?;
-        return Ok(ExitCode::from(status));
+        let name = if is_output { render::NOT_WRITTEN.to_owned() } else { target.display().to_string() };
+        copied.context(name)?;
+    } else {
+        let mut screen = Screen::stdout();
+        let name = target.display();
+        screen.line(&format!(
+            "{name}: {}, {}; read it with `mpiscope why {name}`",
+            render::count(saved.processes, "rank"),
+            render::bytes(saved.bytes)
+        ))?;
+        screen.finish()?;
     }
-    let mut screen = Screen::stdout();
-    let name = target.display();
-    screen.line(&format!(
-        "{name}: {}, {}; read it with `mpiscope why {name}`",
-        render::count(saved.processes, "rank"),
-        render::bytes(saved.bytes)
-    ))?;
-    screen.finish()?;
     saved.not_seen.iter().for_each(|why| complain("save", why));
     Ok(ExitCode::from(status))
+}
+
+/// Makes a folder for a file that will be copied elsewhere.
+fn folder() -> Result<tempfile::TempDir> {
+    tempfile::tempdir().context("no temporary file can be made; set TMPDIR to a folder that exists")
 }
 
 fn job(name: Option<&OsStr>) -> Result<Job> {
