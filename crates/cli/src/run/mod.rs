@@ -181,8 +181,13 @@ fn collector_of(job: &str) -> std::io::Result<Collector> {
     Ok(collector)
 }
 
-/// Rejects an option, of this command or of a launcher, in the position of the program.
+/// Rejects what cannot be the name of a program: an option, of this command or of a launcher, or nothing.
 fn refuse_option(program: &[OsString]) -> Result<()> {
+    if program.first().is_some_and(|word| word.is_empty()) {
+        bail!(
+            "the program's name is empty: is a variable unset? Usage: mpiscope run [OPTIONS] mpirun -n 4 ./app"
+        );
+    }
     let Some(option) = program.first().and_then(|word| word.to_str()).filter(|word| word.starts_with('-'))
     else {
         return Ok(());
