@@ -49,7 +49,14 @@ pub struct Options {
 /// Prints, writes or serves the metrics.
 pub fn metrics(options: &Options) -> Result<ExitCode> {
     if let Some(address) = options.listen {
-        return serve::serve(address, || Ok(text(options)?.0));
+        let mut known = Vec::new();
+        return serve::serve(address, || {
+            let (text, errors) = text(options)?;
+            // Not at every request: a host may stay silent for days.
+            errors.iter().filter(|why| !known.contains(*why)).for_each(|why| complain("metrics", why));
+            known = errors;
+            Ok(text)
+        });
     }
     loop {
         let (text, errors) = while_working("reading the ranks", || text(options))?;
