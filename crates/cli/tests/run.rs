@@ -284,6 +284,17 @@ fn a_wrapper_ends_as_its_program_does() {
 }
 
 #[test]
+fn a_rank_that_may_not_write_files_and_so_has_no_image_still_runs() {
+    let mut run = Run::ranks(
+        "ulimit -f 0; PMI_RANK=0 PMI_SIZE=1 MPI_LOCALNRANKS=1 $MPISCOPE run sh -c 'echo it runs; exit 7'",
+    );
+    let output = run.go();
+    let said = text(&output.stderr);
+    assert_eq!((output.status.code(), text(&output.stdout)), (Some(7), "it runs\n".to_owned()), "{said}");
+    assert!(said.contains("this rank cannot be watched (File too large"), "{said}");
+}
+
+#[test]
 fn a_launcher_that_kills_its_ranks_still_gets_the_report_and_no_process_remains() {
     let mut run = Run::ranks(
         "export PMI_SIZE=2 MPI_LOCALNRANKS=2

@@ -171,6 +171,16 @@ pub fn run(options: &Options) -> Result<ExitCode> {
     }
 }
 
+/// Returns what a program needs to run under the layer with these options.
+fn under_layer(options: &Options, layer: &Path, job: &str) -> Result<environment::Environment> {
+    let mut environment = environment::Environment::new(layer, job)?;
+    environment.hold = options.hold || options.debug;
+    environment.check = options.check;
+    environment.trace = options.trace.clone();
+    environment.trace_window = options.trace_window.clone();
+    Ok(environment)
+}
+
 fn collector_of(job: &str) -> std::io::Result<Collector> {
     let (collector, unused) = rendezvous::Folder::first(|folder| {
         let place = folder.place(job);
@@ -314,11 +324,8 @@ fn alone(options: &Options, job: &str, environment: &environment::Environment) -
 /// Implements form 1: acts as parent of the launcher.
 fn whole(options: &Options, layer: &Path) -> Result<ExitCode> {
     let job = environment::new_job();
-    let mut environment = environment::Environment::new(layer, &job)?;
-    environment.hold = options.hold || options.debug || starter::being_debugged();
-    environment.check = options.check;
-    environment.trace = options.trace.clone();
-    environment.trace_window = options.trace_window.clone();
+    let mut environment = under_layer(options, layer, &job)?;
+    environment.hold |= starter::being_debugged();
     open_files::as_many_as_allowed();
     let mut collector = match collector_of(&job) {
         Ok(collector) => collector,
