@@ -101,6 +101,14 @@ fn a_program_without_a_name_is_refused() {
 }
 
 #[test]
+fn ranks_are_not_held_for_debuggers_that_cannot_be_shown() {
+    let dir = TempDir::new().unwrap();
+    let mut command = Command::new(MPISCOPE);
+    let output = command.env("PATH", dir.path()).args(["run", "--debug", "/bin/echo", "x"]).output().unwrap();
+    assert!(refused(&output).contains("tmux"));
+}
+
+#[test]
 fn debuggers_are_attached_only_where_they_can_be_seen() {
     let dir = TempDir::new().unwrap();
     let job = Job::start(FOUR_IN_RECV, 4);

@@ -4,7 +4,7 @@
 pub mod batch;
 mod debugger;
 mod group;
-mod tmux;
+pub mod tmux;
 
 use crate::render::complain;
 use crate::{exit, procs};

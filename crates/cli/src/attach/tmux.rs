@@ -59,6 +59,14 @@ pub fn open(chosen: &[Entry], debugger: &Debugger, remote: Option<&Remote>) -> R
     Ok(())
 }
 
+/// Fails if tmux is missing.
+pub fn is_there() -> Result<()> {
+    let found = Command::new("tmux").arg("-V").output();
+    found
+        .map(drop)
+        .context("--debug opens debuggers in tmux, which cannot be started; install it, or use --hold")
+}
+
 /// Runs a command of tmux.
 fn tmux(words: &[String]) -> Result<()> {
     let done = open_files::as_before(Command::new("tmux").args(words)).status().context(

@@ -35,6 +35,7 @@ mod starter;
 pub mod watch;
 mod wrapper;
 
+use crate::attach::tmux;
 use crate::open_files;
 use crate::render::complain;
 use crate::seconds;
@@ -159,6 +160,10 @@ pub fn run(options: &Options) -> Result<ExitCode> {
         return wrapper::stand_in(options);
     }
     refuse_option(&options.program)?;
+    if options.debug {
+        // The ranks would wait for debuggers that do not come.
+        tmux::is_there()?;
+    }
     let layer = environment::find_layer()?;
     if let Some(dir) = &options.out {
         std::fs::create_dir_all(dir).with_context(|| {
