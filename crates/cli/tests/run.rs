@@ -385,13 +385,16 @@ fn ranks_that_can_never_continue_are_reported_while_others_work() {
         FAKE_RANK=2 FAKE_SIZE=3 $RANK works & p=\"$p $!\"; wait; wait";
     let mut run = Run::new();
     let dir = run.dir.path().join("out");
-    run.command.args(["run", "--quiet", "--hang-after", "0.5", "--out"]).arg(&dir).args(["sh", "-c", script]);
+    run.command
+        .args(["run", "--quiet", "--hang-after", "0.5", "--on-hang", "exit 3", "--out"])
+        .arg(&dir)
+        .args(["sh", "-c", script]);
     let screen = run.dir.path().join("said");
     let stderr = File::create(&screen).unwrap();
     let mut child = run.command.stdout(Stdio::null()).stderr(stderr).spawn().unwrap();
     let said = || std::fs::read_to_string(&screen).unwrap();
     let until = Instant::now() + Duration::from_secs(60);
-    while !said().contains("collective mismatch") && Instant::now() < until {
+    while !said().contains("--on-hang failed") && Instant::now() < until {
         std::thread::sleep(Duration::from_millis(20));
     }
     assert!(Command::new("kill").arg(child.id().to_string()).status().unwrap().success());
@@ -399,6 +402,7 @@ fn ranks_that_can_never_continue_are_reported_while_others_work() {
     let said = said().split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(said.contains("mpiscope: ranks [0-1] have completed no MPI call for "), "{said}");
     assert!(said.contains("s, and never can: collective mismatch (function)"), "{said}");
+    assert!(said.contains("mpiscope run: the command of --on-hang failed: exit status: 3"), "{said}");
     assert!(dir.join("hang.mpiscope").exists(), "{said}");
 }
 
