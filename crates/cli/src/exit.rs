@@ -4,9 +4,9 @@
 //! could not be read, is never "nothing wrong"; but as long as something could be read, it is not a failure
 //! either.
 
-use crate::render::complain;
+use crate::render::{complain, reader_is_gone};
 use mpiscope_job::base::refusal::Refusal;
-use std::io::{ErrorKind, IsTerminal, Write};
+use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 
 /// Nothing is wrong.
@@ -41,25 +41,18 @@ fn refusal(error: &anyhow::Error) -> Option<&Refusal> {
 
 /// Reports a failure. A reader that went away (`mpiscope ps | head`) is not a failure.
 pub fn failed(error: &anyhow::Error) -> ExitCode {
-    if error.chain().any(|e| kind(e) == Some(ErrorKind::BrokenPipe)) {
+    if reader_is_gone(error) {
         return ExitCode::from(FINE);
     }
     complain("", &format!("{error:#}"));
     ExitCode::from(COULD_NOT_READ)
 }
 
-/// Returns the kind of the underlying I/O error, including one inside a JSON error, which does not expose it
-/// as its source.
-fn kind(error: &(dyn std::error::Error + 'static)) -> Option<ErrorKind> {
-    let own = error.downcast_ref::<std::io::Error>().map(std::io::Error::kind);
-    own.or_else(|| error.downcast_ref::<serde_json::Error>()?.io_error_kind())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use anyhow::Context;
-    use std::io;
+    use std::io::{self, ErrorKind};
 
     /// A reader that went away.
     struct Gone;

@@ -2,7 +2,7 @@
 
 use crate::evidence_files::EvidenceFiles;
 use crate::host_scope::system;
-use crate::render::{Screen, Table, complain, or_dash, while_working};
+use crate::render::{Screen, Table, complain, or_dash, unless_gone, while_working};
 use crate::run::ended;
 use crate::selection::{self, Target};
 use crate::{exit, silent};
@@ -88,7 +88,8 @@ pub fn procs(options: &Options) -> Result<ExitCode> {
     if options.watch {
         watched.add(&found);
     }
-    show(&found, options.json)?;
+    let shown = show(&found, options.json);
+    if options.watch { shown } else { unless_gone(shown) }?;
     while options.watch && found.processes.iter().any(|entry| !entry.gone) {
         std::thread::sleep(POLL_INTERVAL);
         let Ok(now) = look(&options.targets, !options.here, &options.whose) else { break };
@@ -306,20 +307,20 @@ const NAME_ONE: &str = "name process ids, one job, one core file, or the evidenc
 fn separate() -> Result<()> {
     let mut screen = Screen::stdout();
     screen.line("")?;
-    screen.finish()
+    screen.finish_part()
 }
 
 fn show(found: &Acquired, json: bool) -> Result<()> {
     let mut screen = Screen::stdout();
     if json {
         screen.json(&Report { schema: "mpiscope.procs/1", found })?;
-        return screen.finish();
+        return screen.finish_part();
     }
     screen.table(table(&found.processes))?;
     for place in &found.elsewhere {
         screen.line(&format!("not asked: process {} on {}", place.pid, place.host))?;
     }
-    screen.finish()?;
+    screen.finish_part()?;
     found.problems.iter().for_each(|problem| complain("procs", problem));
     Ok(())
 }

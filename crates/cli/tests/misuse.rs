@@ -6,7 +6,7 @@ mod fake_job;
 use fake_job::{FOUR_IN_RECV, Job, MPISCOPE, text};
 use mpiscope_job::test_image::TestImage;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 use tempfile::TempDir;
 
 fn mpiscope(dir: &Path, words: &[&str]) -> Output {
@@ -92,6 +92,23 @@ fn an_output_that_is_full_is_named_in_the_error() {
     }
     // The launcher of `mpiscope doctor` reads this.
     refused(&shell(dir.path(), "$MPISCOPE doctor --as-rank >/dev/full"));
+}
+
+#[test]
+fn a_reader_that_leaves_early_does_not_hide_that_something_could_not_be_read() {
+    let dir = TempDir::new().unwrap();
+    image(dir.path());
+    std::fs::write(dir.path().join("garbage"), "x").unwrap();
+    for verb in ["ps", "report", "vars", "inspect", "inspect --json", "report --json"] {
+        let words: Vec<&str> = verb.split(' ').chain(["rank.image", "garbage"]).collect();
+        let mut command = Command::new(MPISCOPE);
+        command.current_dir(dir.path()).args(&words).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        drop(child.stdout.take());
+        let output = child.wait_with_output().unwrap();
+        let read = mpiscope(dir.path(), &words).status.code();
+        assert!(read != Some(0) && output.status.code() == read, "{verb}: {}", text(&output.stderr));
+    }
 }
 
 #[test]

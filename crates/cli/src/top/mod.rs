@@ -94,7 +94,7 @@ fn text(sampler: &mut Sampler, view: &mut View, until: Option<Instant>) -> Resul
             screen.line("")?;
         }
         screen.page(&text::page(view))?;
-        screen.finish()?;
+        screen.finish_part()?;
         if until.is_none() {
             break;
         }
@@ -106,7 +106,7 @@ fn stream(sampler: &mut Sampler, view: &mut View, once: bool, until: Option<Inst
     while let Some(interval) = sampler.next(until) {
         let mut screen = Screen::stdout();
         screen.json(&*interval)?;
-        screen.finish()?;
+        screen.finish_part()?;
         view.take(interval);
         if once {
             break;
