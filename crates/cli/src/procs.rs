@@ -37,7 +37,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(500);
 /// Starts from any process (a rank, a launcher, `mpiscope run`), a job or a core file, and follows the tables
 /// that debuggers use (MPI2DD, MPIR). Other hosts are reached through `ssh`, or through the command in
 /// MPISCOPE_SSH, where {host} stands for the host; MPISCOPE_REMOTE is the path of mpiscope there. Exit
-/// status: 0 all is well, 1 a process is gone, 2 no process could be read.
+/// status: 0 all is well, 1 a process is gone or could not be read, 2 no process could be read.
 #[derive(clap::Args)]
 pub struct Options {
     /// Process ids, a job, one core file, or the evidence files of a job; not needed if there is only one job
