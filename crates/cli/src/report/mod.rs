@@ -17,10 +17,9 @@ mod timeline;
 use crate::exit;
 use crate::host_scope::HostScope;
 use crate::render::{Block, Screen, complain, while_working};
+use crate::run::banner;
 use crate::whole_file;
 use anyhow::{Context, Result};
-use mpiscope_job::model::process::Ending;
-use mpiscope_job::performance::report::RankReport;
 use sections::Section;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -105,20 +104,8 @@ fn summaries(options: &Options) -> Result<ExitCode> {
 
 fn status(source: &Source) -> u8 {
     let Source { report, errors, .. } = source;
-    let died =
-        report.ranks.iter().any(ended_badly) || report.silent.iter().any(|silent| failed(silent.ending));
-    let wrong = died || !errors.is_empty() || !report.findings.is_empty();
+    let wrong = banner::ended_badly(report) || !errors.is_empty() || !report.findings.is_empty();
     if wrong { exit::PROBLEM } else { exit::FINE }
-}
-
-/// Whether a rank called `MPI_Abort`, or is over without having ended as it should.
-fn ended_badly(rank: &RankReport) -> bool {
-    let over = !rank.alive || rank.ending.is_some();
-    rank.abort_code.is_some() || over && (!rank.finalized || failed(rank.ending))
-}
-
-fn failed(ending: Option<Ending>) -> bool {
-    ending.is_some_and(|end| end != Ending::Exit(0))
 }
 
 fn text(source: &Source, wanted: &[Section]) -> Vec<Block> {
