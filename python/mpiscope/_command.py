@@ -7,7 +7,7 @@ import subprocess
 import sys
 import sysconfig
 from pathlib import Path
-from typing import Any, List, Optional, Sequence
+from typing import Any, List, Sequence
 
 COULD_NOT_READ = 2
 
@@ -71,17 +71,22 @@ def tell(verb: str, options: Sequence[str], names: Sequence[str]) -> str:
     return answer.stdout
 
 
-def _run(arguments: Sequence[str], path: Optional[str] = None) -> "subprocess.CompletedProcess[str]":
+def _run(arguments: Sequence[str]) -> "subprocess.CompletedProcess[str]":
     # If Python runs under the layer, the command must not.
     environment = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
-    return subprocess.run(
-        [path or command(), *arguments],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        # Names of programs may contain any bytes.
-        encoding="utf-8",
-        errors="replace",
-        env=environment,
-        check=False,
-    )
+    words = [command(), *arguments]
+    try:
+        return subprocess.run(
+            words,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            # Names of programs may contain any bytes.
+            encoding="utf-8",
+            errors="replace",
+            env=environment,
+            check=False,
+        )
+    except OSError as why:
+        message = f"{words[0]} cannot be started: {why.strerror}; set MPISCOPE to the path of mpiscope"
+        raise Error(message, COULD_NOT_READ) from why

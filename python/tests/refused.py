@@ -1,6 +1,7 @@
 """Tests that impossible requests raise errors, and that strings are preserved. Needs no job and no MPI library."""
 
 import ctypes
+import os
 import tempfile
 from pathlib import Path
 from types import SimpleNamespace
@@ -27,6 +28,14 @@ def names_of_no_job():
     refused(lambda: mpiscope.job(__file__).inspect(kind="--help"), "no such kind")
     refused(lambda: mpiscope.job(__file__).inspect(handle="-1"), "this is not an image of mpiscope")
     refused(lambda: mpiscope.job(__file__).save("/no/such/folder/file"), "not a running job")
+
+
+def a_command_that_cannot_be_started():
+    before = os.environ.get("MPISCOPE")
+    os.environ["MPISCOPE"] = "/no/such/mpiscope"
+    refused(lambda: mpiscope.job("any").ps(), "/no/such/mpiscope cannot be started: No such file or directory")
+    del os.environ["MPISCOPE"]
+    os.environ.update({} if before is None else {"MPISCOPE": before})
 
 
 def programs_that_are_none():
@@ -63,5 +72,6 @@ def texts_that_are_not_utf_8():
 names_of_several_variables()
 texts_that_are_not_utf_8()
 names_of_no_job()
+a_command_that_cannot_be_started()
 programs_that_are_none()
 print("refusals: passed")

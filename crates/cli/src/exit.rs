@@ -4,9 +4,9 @@
 //! could not be read, is never "nothing wrong"; but as long as something could be read, it is not a failure
 //! either.
 
-use crate::render::complain;
+use crate::render::{complain, reader_is_gone};
 use mpiscope_job::base::refusal::Refusal;
-use std::io::{ErrorKind, IsTerminal};
+use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 
 /// Nothing is wrong.
@@ -26,7 +26,8 @@ pub fn answer(problem: bool, partial: bool) -> ExitCode {
 pub fn explained<T>(here: bool, result: anyhow::Result<T>) -> anyhow::Result<T> {
     result.inspect_err(|error| {
         if let Some(refusal) = refusal(error).filter(|_| here && !std::io::stderr().is_terminal()) {
-            eprintln!("{}", refusal.line());
+            // A closed standard error is not an error.
+            let _closed = writeln!(std::io::stderr(), "{}", refusal.line());
         }
     })
 }
@@ -40,30 +41,23 @@ fn refusal(error: &anyhow::Error) -> Option<&Refusal> {
 
 /// Reports a failure. A reader that went away (`mpiscope ps | head`) is not a failure.
 pub fn failed(error: &anyhow::Error) -> ExitCode {
-    if error.chain().any(|e| kind(e) == Some(ErrorKind::BrokenPipe)) {
+    if reader_is_gone(error) {
         return ExitCode::from(FINE);
     }
     complain("", &format!("{error:#}"));
     ExitCode::from(COULD_NOT_READ)
 }
 
-/// Returns the kind of the underlying I/O error, including one inside a JSON error, which does not expose it
-/// as its source.
-fn kind(error: &(dyn std::error::Error + 'static)) -> Option<ErrorKind> {
-    let own = error.downcast_ref::<std::io::Error>().map(std::io::Error::kind);
-    own.or_else(|| error.downcast_ref::<serde_json::Error>()?.io_error_kind())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use anyhow::Context;
-    use std::io;
+    use std::io::{self, ErrorKind};
 
     /// A reader that went away.
     struct Gone;
 
-    impl io::Write for Gone {
+    impl Write for Gone {
         fn write(&mut self, _: &[u8]) -> io::Result<usize> {
             Err(ErrorKind::BrokenPipe.into())
         }
@@ -77,7 +71,7 @@ mod tests {
     fn a_closed_pipe_is_not_an_error_for_json_either() {
         let json = serde_json::to_writer(Gone, &[1]).context("the report");
         assert_eq!(failed(&json.unwrap_err()), ExitCode::from(FINE));
-        let text = io::Write::write_all(&mut Gone, b"x").context("the report");
+        let text = Write::write_all(&mut Gone, b"x").context("the report");
         assert_eq!(failed(&text.unwrap_err()), ExitCode::from(FINE));
         assert_eq!(failed(&anyhow::anyhow!("no")), ExitCode::from(COULD_NOT_READ));
     }

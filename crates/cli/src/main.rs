@@ -3,6 +3,8 @@
 //! One module per verb. Exit status: 0 nothing wrong, 1 a problem was found or a part could not be read, 2
 //! nothing could be read; `run` exits with the status of the program.
 #![deny(unsafe_code)]
+// These macros panic if the output is closed or full.
+#![deny(clippy::print_stdout, clippy::print_stderr)]
 
 mod attach;
 mod completions;
@@ -13,6 +15,7 @@ mod doctor;
 mod documented;
 mod evidence_files;
 mod exit;
+mod file_limit;
 mod gdb_script;
 mod help;
 mod host_scope;
@@ -28,6 +31,7 @@ mod render;
 mod report;
 mod run;
 mod save;
+mod seconds;
 mod selection;
 mod silent;
 mod top;
@@ -109,6 +113,7 @@ fn command(width: usize) -> clap::Command {
 }
 
 fn main() -> ExitCode {
+    file_limit::fails_writes();
     let width = Terminal::of(&std::io::stdout()).width;
     let matches = command(width).try_get_matches();
     match matches.and_then(|matches| Cli::from_arg_matches(&matches)) {

@@ -2,7 +2,7 @@
 
 use crate::evidence_files::EvidenceFiles;
 use crate::host_scope::system;
-use crate::render::{Screen, Table, complain, or_dash, while_working};
+use crate::render::{Screen, Table, complain, or_dash, unless_gone, while_working};
 use crate::run::ended;
 use crate::selection::{self, Target};
 use crate::{exit, silent};
@@ -37,7 +37,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(500);
 /// Starts from any process (a rank, a launcher, `mpiscope run`), a job or a core file, and follows the tables
 /// that debuggers use (MPI2DD, MPIR). Other hosts are reached through `ssh`, or through the command in
 /// MPISCOPE_SSH, where {host} stands for the host; MPISCOPE_REMOTE is the path of mpiscope there. Exit
-/// status: 0 all is well, 1 a process is gone, 2 no process could be read.
+/// status: 0 all is well, 1 a process is gone or could not be read, 2 no process could be read.
 #[derive(clap::Args)]
 pub struct Options {
     /// Process ids, a job, one core file, or the evidence files of a job; not needed if there is only one job
@@ -88,13 +88,14 @@ pub fn procs(options: &Options) -> Result<ExitCode> {
     if options.watch {
         watched.add(&found);
     }
-    show(&found, options.json)?;
+    let shown = show(&found, options.json);
+    if options.watch { shown } else { unless_gone(shown) }?;
     while options.watch && found.processes.iter().any(|entry| !entry.gone) {
         std::thread::sleep(POLL_INTERVAL);
         let Ok(now) = look(&options.targets, !options.here, &options.whose) else { break };
         if now != found {
             watched.add(&now);
-            println!();
+            separate()?;
             show(&now, false)?;
             found = now;
         }
@@ -302,17 +303,24 @@ fn beginning(targets: &[OsString], remote: bool) -> Result<Beginning> {
 
 const NAME_ONE: &str = "name process ids, one job, one core file, or the evidence files of one job";
 
+/// Prints an empty line between two tables.
+fn separate() -> Result<()> {
+    let mut screen = Screen::stdout();
+    screen.line("")?;
+    screen.finish_part()
+}
+
 fn show(found: &Acquired, json: bool) -> Result<()> {
     let mut screen = Screen::stdout();
     if json {
         screen.json(&Report { schema: "mpiscope.procs/1", found })?;
-        return screen.finish();
+        return screen.finish_part();
     }
     screen.table(table(&found.processes))?;
     for place in &found.elsewhere {
         screen.line(&format!("not asked: process {} on {}", place.pid, place.host))?;
     }
-    screen.finish()?;
+    screen.finish_part()?;
     found.problems.iter().for_each(|problem| complain("procs", problem));
     Ok(())
 }

@@ -3,6 +3,7 @@
 use crate::exit;
 use crate::host_scope::HostScope;
 use crate::render::{self, Screen, complain, while_working};
+use crate::seconds::{self, DAY};
 use crate::selection::{self, Target};
 use crate::whole_file::{self, Way};
 use anyhow::{Context, Result, bail};
@@ -34,7 +35,7 @@ pub struct Options {
     #[arg(value_name = "JOB|PID FILE", num_args = 0..=2)]
     names: Vec<OsString>,
     /// Seconds between the two snapshots that `why` compares
-    #[arg(long = "for", value_name = "SECONDS", default_value_t = 1.0, allow_negative_numbers = true)]
+    #[arg(long = "for", value_name = "SECONDS", default_value_t = 1.0, allow_negative_numbers = true, value_parser = seconds::between(0.0, DAY))]
     seconds: f64,
     /// Also save the stacks of all threads that call MPI; each is stopped for less than a millisecond
     #[arg(long)]
@@ -73,9 +74,6 @@ fn refuse_to_replace(file: &Path) -> Result<()> {
 }
 
 pub fn save(options: &Options) -> Result<ExitCode> {
-    if !(0.0..=86_400.0).contains(&options.seconds) {
-        bail!("--for takes seconds between 0 and 86400");
-    }
     let (name, target) = options.job_and_file()?;
     let mut job = exit::explained(options.host_scope.is_here(), job(name))?;
     let target = target.map_or_else(|| file_of(&job), Path::to_owned);
@@ -86,7 +84,7 @@ pub fn save(options: &Options) -> Result<ExitCode> {
         refuse_to_replace(file)?;
     }
     // Writing an archive requires seeking, which a pipe does not support.
-    let folder = if matches!(way, Way::Into(_)) { Some(tempfile::tempdir()?) } else { None };
+    let folder = if matches!(way, Way::Into(_)) { Some(folder()?) } else { None };
     let file = match (&folder, &way) {
         (Some(folder), _) => folder.path().join("evidence"),
         (None, Way::Whole(file) | Way::Into(file)) => file.clone(),
@@ -103,19 +101,25 @@ pub fn save(options: &Options) -> Result<ExitCode> {
             true => io::copy(&mut saved, &mut io::stdout().lock()),
             false => whole_file::open(&target).and_then(|mut there| io::copy(&mut saved, &mut there)),
         };
-        copied.with_context(|| target.display().to_string())?;
-        return Ok(ExitCode::from(status));
+        let name = if is_output { render::NOT_WRITTEN.to_owned() } else { target.display().to_string() };
+        copied.context(name)?;
+    } else {
+        let mut screen = Screen::stdout();
+        let name = target.display();
+        screen.line(&format!(
+            "{name}: {}, {}; read it with `mpiscope why {name}`",
+            render::count(saved.processes, "rank"),
+            render::bytes(saved.bytes)
+        ))?;
+        screen.finish()?;
     }
-    let mut screen = Screen::stdout();
-    let name = target.display();
-    screen.line(&format!(
-        "{name}: {}, {}; read it with `mpiscope why {name}`",
-        render::count(saved.processes, "rank"),
-        render::bytes(saved.bytes)
-    ))?;
-    screen.finish()?;
     saved.not_seen.iter().for_each(|why| complain("save", why));
     Ok(ExitCode::from(status))
+}
+
+/// Makes a folder for a file that will be copied elsewhere.
+fn folder() -> Result<tempfile::TempDir> {
+    tempfile::tempdir().context("no temporary file can be made; set TMPDIR to a folder that exists")
 }
 
 fn job(name: Option<&OsStr>) -> Result<Job> {

@@ -4,11 +4,10 @@ use crate::exit;
 use crate::host_scope::HostScope;
 use crate::render::{self, complain, while_working};
 use crate::report::source::{self, Kind};
-use crate::selection;
+use crate::{selection, whole_file};
 use anyhow::{Context, Result, bail};
 use mpiscope_job::performance::trace::{self, JobTrace, Looked, jsonl, otf2, perfetto};
 use std::ffi::OsString;
-use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -69,9 +68,7 @@ impl Format {
         if self == Self::Otf2 {
             return Ok(otf2::write(trace, path)?);
         }
-        let named = || path.display().to_string();
-        let mut out = BufWriter::new(File::create(path).with_context(named)?);
-        self.stream(trace, &mut out).and_then(|()| out.flush()).with_context(named)
+        whole_file::stream(path, |out| self.stream(trace, out))
     }
 }
 
@@ -89,6 +86,7 @@ pub fn trace(options: &Options) -> Result<ExitCode> {
     if options.output.is_none() && options.format == Format::Perfetto && io::stdout().is_terminal() {
         bail!("this format is not for terminals: name a file with --output FILE");
     }
+    options.output.iter().try_for_each(|path| whole_file::spare_evidence(path))?;
     let Looked { trace, mut errors } = while_working("reading the ranks", || read(options))?;
     if trace.ranks.iter().all(|rank| rank.threads.is_empty()) {
         if trace.ranks.is_empty() && !errors.is_empty() {
@@ -101,8 +99,11 @@ pub fn trace(options: &Options) -> Result<ExitCode> {
         Some(path) => options.format.file(&trace, path)?,
         None => {
             let mut out = BufWriter::new(io::stdout().lock());
-            options.format.stream(&trace, &mut out)?;
-            out.flush()?;
+            options
+                .format
+                .stream(&trace, &mut out)
+                .and_then(|()| out.flush())
+                .context(render::NOT_WRITTEN)?;
         }
     }
     errors.sort();

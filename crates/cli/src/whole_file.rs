@@ -1,11 +1,14 @@
 //! Files that appear only when complete: readers never see part of a file, and a failed write leaves nothing
 //! behind.
 //!
+//! An evidence file is not replaced by anything else: it may be all that is left of a job, and the input.
 //! Anything that is not a regular file (a device, a pipe, a `/dev/stdout` opened by the shell) is written to
 //! and never replaced.
 
+use anyhow::{Context, Result, bail};
+use mpiscope_job::jobs::evidence::is_evidence;
 use std::fs::{self, File};
-use std::io::{self, Write};
+use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 /// How to write to a path.
@@ -31,12 +34,32 @@ impl Way {
     }
 }
 
-/// Writes or replaces a regular file, or writes to anything else.
-pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    match Way::to(path) {
-        Way::Into(path) => open(&path)?.write_all(bytes),
-        Way::Whole(file) => replace(&file, bytes),
+/// Fails if the path is an evidence file, which an output of another kind would destroy.
+pub fn spare_evidence(path: &Path) -> Result<()> {
+    if is_evidence(path) {
+        bail!("{}: an evidence file, which is not replaced; name another file", path.display());
     }
+    Ok(())
+}
+
+/// Writes or replaces a regular file, or writes to anything else.
+pub fn write(path: &Path, bytes: &[u8]) -> Result<()> {
+    stream(path, |out| out.write_all(bytes))
+}
+
+/// Like [`write`], for content that is produced piece by piece.
+pub fn stream(path: &Path, content: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
+    spare_evidence(path)?;
+    let all = |file: File| {
+        let mut out = BufWriter::new(file);
+        content(&mut out)?;
+        out.flush()
+    };
+    let done = match Way::to(path) {
+        Way::Into(path) => open(&path).and_then(all),
+        Way::Whole(file) => replace(&file, all),
+    };
+    done.with_context(|| path.display().to_string())
 }
 
 /// Opens something that is not a regular file, appending to earlier output.
@@ -44,10 +67,10 @@ pub fn open(path: &Path) -> io::Result<File> {
     File::options().append(true).open(path)
 }
 
-fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+fn replace(path: &Path, content: impl FnOnce(File) -> io::Result<()>) -> io::Result<()> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let draft = path.with_file_name(format!(".{name}.{}", std::process::id()));
-    let done = fs::write(&draft, bytes).and_then(|()| fs::rename(&draft, path));
+    let done = File::create(&draft).and_then(content).and_then(|()| fs::rename(&draft, path));
     if done.is_err() {
         let _gone = fs::remove_file(&draft);
     }

@@ -134,6 +134,7 @@ fn the_report_of_a_folder_is_the_report_that_was_written_there() {
     differences("", &run.report(), &again, &mut found);
     assert!(found.is_empty(), "{found:#?}");
     let text = Command::new(MPISCOPE).args(["report", "--section", "time", dir]).output().unwrap();
+    assert_eq!(text.status.code(), Some(1), "a rank was killed");
     let text = String::from_utf8(text.stdout).unwrap();
     assert!(text.contains("(not in MPI)") && text.contains("MPI_Allreduce"), "{text}");
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
@@ -283,6 +284,17 @@ fn a_wrapper_ends_as_its_program_does() {
 }
 
 #[test]
+fn a_rank_that_may_not_write_files_and_so_has_no_image_still_runs() {
+    let mut run = Run::ranks(
+        "ulimit -f 0; PMI_RANK=0 PMI_SIZE=1 MPI_LOCALNRANKS=1 $MPISCOPE run sh -c 'echo it runs; exit 7'",
+    );
+    let output = run.go();
+    let said = text(&output.stderr);
+    assert_eq!((output.status.code(), text(&output.stdout)), (Some(7), "it runs\n".to_owned()), "{said}");
+    assert!(said.contains("this rank cannot be watched (File too large"), "{said}");
+}
+
+#[test]
 fn a_launcher_that_kills_its_ranks_still_gets_the_report_and_no_process_remains() {
     let mut run = Run::ranks(
         "export PMI_SIZE=2 MPI_LOCALNRANKS=2
@@ -373,13 +385,16 @@ fn ranks_that_can_never_continue_are_reported_while_others_work() {
         FAKE_RANK=2 FAKE_SIZE=3 $RANK works & p=\"$p $!\"; wait; wait";
     let mut run = Run::new();
     let dir = run.dir.path().join("out");
-    run.command.args(["run", "--quiet", "--hang-after", "0.5", "--out"]).arg(&dir).args(["sh", "-c", script]);
+    run.command
+        .args(["run", "--quiet", "--hang-after", "0.5", "--on-hang", "exit 3", "--out"])
+        .arg(&dir)
+        .args(["sh", "-c", script]);
     let screen = run.dir.path().join("said");
     let stderr = File::create(&screen).unwrap();
     let mut child = run.command.stdout(Stdio::null()).stderr(stderr).spawn().unwrap();
     let said = || std::fs::read_to_string(&screen).unwrap();
     let until = Instant::now() + Duration::from_secs(60);
-    while !said().contains("collective mismatch") && Instant::now() < until {
+    while !said().contains("--on-hang failed") && Instant::now() < until {
         std::thread::sleep(Duration::from_millis(20));
     }
     assert!(Command::new("kill").arg(child.id().to_string()).status().unwrap().success());
@@ -387,6 +402,7 @@ fn ranks_that_can_never_continue_are_reported_while_others_work() {
     let said = said().split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(said.contains("mpiscope: ranks [0-1] have completed no MPI call for "), "{said}");
     assert!(said.contains("s, and never can: collective mismatch (function)"), "{said}");
+    assert!(said.contains("mpiscope run: the command of --on-hang failed: exit status: 3"), "{said}");
     assert!(dir.join("hang.mpiscope").exists(), "{said}");
 }
 

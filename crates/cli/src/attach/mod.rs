@@ -4,7 +4,7 @@
 pub mod batch;
 mod debugger;
 mod group;
-mod tmux;
+pub mod tmux;
 
 use crate::render::complain;
 use crate::{exit, procs};
@@ -12,7 +12,9 @@ use anyhow::{Result, bail};
 use debugger::Debugger;
 use mpiscope_job::RankSet;
 use mpiscope_job::jobs::acquire::{self, Acquired, Entry, Hosts, SystemHosts};
+use mpiscope_job::jobs::evidence::is_evidence;
 use std::ffi::OsString;
+use std::path::Path;
 use std::process::ExitCode;
 
 /// Open a debugger on ranks of a job, or run one command in all of them
@@ -56,6 +58,12 @@ pub struct Options {
 
 /// Attaches to the chosen processes.
 pub fn attach(options: &Options) -> Result<ExitCode> {
+    if let Some(file) = options.targets.iter().find(|target| is_evidence(Path::new(target))) {
+        bail!(
+            "{}: an evidence file, without processes to attach to; `mpiscope ps` and `mpiscope why` read it",
+            file.display()
+        );
+    }
     let (found, hosts) = procs::look_by(&options.targets, !options.here, &options.whose)?;
     for problem in &found.problems {
         complain("attach", problem);

@@ -8,6 +8,7 @@ use anyhow::{Context, Result, bail};
 use mpiscope_job::base::shell;
 use mpiscope_job::jobs::acquire::{Entry, Remote};
 use std::collections::BTreeMap;
+use std::io::{self, IsTerminal};
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
@@ -31,15 +32,17 @@ pub fn open(chosen: &[Entry], debugger: &Debugger, remote: Option<&Remote>) -> R
         let error = Command::new(program).args(only.words.iter().skip(1)).exec();
         return Err(error).with_context(|| format!("{program} cannot be started; install it"));
     }
+    if !(held || inside || io::stdin().is_terminal() && io::stdout().is_terminal()) {
+        bail!("several debuggers need a terminal: choose one rank with --ranks, or use --batch");
+    }
     let session = format!("mpiscope-{}", std::process::id());
     for words in plan(&panes, (!inside).then_some(session.as_str())) {
-        let done = open_files::as_before(Command::new("tmux").args(&words)).status();
-        let done = done.context(
-            "cannot start tmux, which shows several debuggers at once; install it, choose one rank with --ranks, or \
-             use --batch",
-        )?;
-        if !done.success() {
-            bail!("`tmux {}` failed; choose fewer ranks with --ranks, or use --batch", shell::line(&words));
+        if let Err(why) = tmux(&words) {
+            // Debuggers that nobody sees would keep their ranks stopped.
+            if !inside {
+                let _none_yet = Command::new("tmux").args(["kill-session", "-t", &session]).output();
+            }
+            return Err(why);
         }
     }
     if !inside && held {
@@ -52,6 +55,26 @@ pub fn open(chosen: &[Entry], debugger: &Debugger, remote: Option<&Remote>) -> R
     } else if !inside {
         let error = Command::new("tmux").args(["attach", "-t", &session]).exec();
         return Err(error).context("tmux cannot be started");
+    }
+    Ok(())
+}
+
+/// Fails if tmux is missing.
+pub fn is_there() -> Result<()> {
+    let found = Command::new("tmux").arg("-V").output();
+    found
+        .map(drop)
+        .context("--debug opens debuggers in tmux, which cannot be started; install it, or use --hold")
+}
+
+/// Runs a command of tmux.
+fn tmux(words: &[String]) -> Result<()> {
+    let done = open_files::as_before(Command::new("tmux").args(words)).status().context(
+        "cannot start tmux, which shows several debuggers at once; install it, choose one rank with --ranks, or use \
+         --batch",
+    )?;
+    if !done.success() {
+        bail!("`tmux {}` failed; choose fewer ranks with --ranks, or use --batch", shell::line(words));
     }
     Ok(())
 }

@@ -1,5 +1,6 @@
 //! Resolves the core files that the user names.
 
+use crate::render::complain;
 use anyhow::{Context, Result, bail};
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -47,10 +48,8 @@ fn in_directory(dir: &Path) -> Result<Vec<PathBuf>> {
     collect(dir, DEEPEST, &mut left, &mut files)
         .with_context(|| format!("{}: cannot list the directory", dir.display()))?;
     if left == 0 {
-        eprintln!(
-            "mpiscope core: {}: more than {MOST_ENTRIES} entries; the rest were skipped",
-            dir.display()
-        );
+        let skipped = format!("{}: more than {MOST_ENTRIES} entries; the rest were skipped", dir.display());
+        complain("", &skipped);
     }
     files.sort();
     if files.is_empty() {

@@ -34,9 +34,9 @@ pub struct Options {
     before: OsString,
     /// After
     #[arg(value_name = "B")]
-    after: Option<OsString>,
+    after: OsString,
     /// Differences that chance alone would produce with a higher probability than this count as noise
-    #[arg(long, value_name = "PART", default_value_t = 0.05, value_parser = part)]
+    #[arg(long, value_name = "PART", default_value_t = 0.05, allow_negative_numbers = true, value_parser = part)]
     chance: f64,
     /// Print everything as JSON (schema mpiscope.diff/1)
     #[arg(long)]
@@ -46,16 +46,15 @@ pub struct Options {
 }
 
 fn part(text: &str) -> Result<f64, String> {
-    let part: f64 = text.parse().map_err(|_| "write a number such as 0.05".to_owned())?;
-    if part > 0.0 && part < 1.0 { Ok(part) } else { Err("write a number between 0 and 1".to_owned()) }
+    let part = text.parse().ok().filter(|part| *part > 0.0 && *part < 1.0);
+    part.ok_or_else(|| "write a number greater than 0 and less than 1, such as 0.05".to_owned())
 }
 
 /// Compares the runs and shows the result.
 pub fn diff(options: &Options) -> Result<ExitCode> {
     let (a, b) = while_working("reading the runs", || {
         let a = Side::read(&options.before, options.host_scope)?;
-        let Some(after) = &options.after else { anyhow::bail!("name two sides: mpiscope diff A B") };
-        Ok((a, Side::read(after, options.host_scope)?))
+        Ok::<_, anyhow::Error>((a, Side::read(&options.after, options.host_scope)?))
     })?;
     let found = Comparison::new(&a, &b, options.chance);
     let mut screen = Screen::paged();

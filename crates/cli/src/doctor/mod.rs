@@ -5,6 +5,7 @@ use crate::render::{Screen, while_working};
 use crate::run::environment::{Environment, find_layer, new_job};
 use crate::run::hosts::wrapped::may_leave;
 use crate::run::launcher::command;
+use crate::seconds::{self, DAY};
 use anyhow::Result;
 use mpiscope_job::base::time_limit;
 use mpiscope_job::hosts::setup::rank::{self, Facts, MARK};
@@ -13,6 +14,7 @@ use mpiscope_job::jobs::launcher_environment;
 use rustix::fs::{MemfdFlags, memfd_create};
 use serde::Serialize;
 use std::ffi::OsString;
+use std::io::{self, Write};
 use std::path::Path;
 use std::process::{Command, ExitCode};
 use std::time::Duration;
@@ -29,7 +31,7 @@ pub struct Options {
     #[arg(long)]
     json: bool,
     /// Seconds that the launcher may take
-    #[arg(long = "for", value_name = "SECONDS", default_value_t = 30.0)]
+    #[arg(long = "for", value_name = "SECONDS", default_value_t = 30.0, allow_negative_numbers = true, value_parser = seconds::between(1.0, DAY))]
     seconds: f64,
     /// Run in place of a rank: report what has arrived
     #[arg(long, hide = true)]
@@ -99,11 +101,7 @@ fn checks(options: &Options) -> Result<Vec<Check>> {
         checks.push(about.check.clone());
         checks.extend(found.as_ref().and_then(|program| setup::fit(&about, program)));
         if about.check.result == Outcome::Fine {
-            checks.extend(ranks(
-                launcher,
-                &layer,
-                Duration::from_secs_f64(options.seconds.clamp(1.0, 3600.0)),
-            )?);
+            checks.extend(ranks(launcher, &layer, Duration::from_secs_f64(options.seconds))?);
         }
     }
     Ok(checks)
@@ -171,7 +169,7 @@ fn report() -> Result<ExitCode> {
     let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
     let rank = launcher_environment::place(|name| std::env::var(name).ok()).and_then(|place| place.rank);
     let memory_file = memfd_create("mpiscope:doctor", MemfdFlags::CLOEXEC).is_ok();
-    println!("{MARK}{}", serde_json::to_string(&Facts::here(host, rank, memory_file))?);
+    writeln!(io::stdout(), "{MARK}{}", serde_json::to_string(&Facts::here(host, rank, memory_file))?)?;
     Ok(ExitCode::from(exit::FINE))
 }
 

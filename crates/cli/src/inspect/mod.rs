@@ -18,7 +18,7 @@ mod shared;
 
 use crate::exit;
 use crate::host_scope::HostScope;
-use crate::render::{Block, Screen, complain, while_working};
+use crate::render::{Block, Screen, complain, unless_gone, while_working};
 use anyhow::{Result, bail};
 use collect::Wanted;
 use mpiscope_job::RankSet;
@@ -101,7 +101,7 @@ pub fn inspect(options: &Options) -> Result<ExitCode> {
         bail!("{}", nothing(&found, options));
     }
     if options.json {
-        json::write(&mut found, &wanted, &mut io::stdout().lock())?;
+        unless_gone(json::write(&mut found, &wanted, &mut io::stdout().lock()))?;
     } else {
         let mut screen = Screen::paged();
         screen.page(&page(&mut found, &wanted))?;

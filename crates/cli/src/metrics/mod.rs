@@ -5,7 +5,8 @@ mod serve;
 
 use crate::exit;
 use crate::host_scope::HostScope;
-use crate::render::{complain, while_working};
+use crate::render::{NOT_WRITTEN, complain, while_working};
+use crate::seconds::{self, DAY};
 use crate::selection::{self, Target};
 use crate::whole_file;
 use anyhow::{Context, Result, bail};
@@ -35,7 +36,7 @@ pub struct Options {
     #[arg(long, value_name = "FILE")]
     file: Option<PathBuf>,
     /// Rewrite the file at this interval
-    #[arg(long, value_name = "SECONDS", requires = "file", allow_negative_numbers = true, value_parser = seconds)]
+    #[arg(long, value_name = "SECONDS", requires = "file", allow_negative_numbers = true, value_parser = seconds::between(1.0, DAY))]
     every: Option<f64>,
     /// Serve /metrics at this address; a port alone means the loopback interface. Anyone who can connect can
     /// read it
@@ -45,23 +46,23 @@ pub struct Options {
     host_scope: HostScope,
 }
 
-fn seconds(text: &str) -> Result<f64, String> {
-    let seconds: f64 = text.parse().map_err(|_| "write a number of seconds, such as 15".to_owned())?;
-    if (1.0..=86_400.0).contains(&seconds) { Ok(seconds) } else { Err("write 1 to 86400 seconds".to_owned()) }
-}
-
 /// Prints, writes or serves the metrics.
 pub fn metrics(options: &Options) -> Result<ExitCode> {
     if let Some(address) = options.listen {
-        return serve::serve(address, || Ok(text(options)?.0));
+        let mut known = Vec::new();
+        return serve::serve(address, || {
+            let (text, errors) = text(options)?;
+            // Not at every request: a host may stay silent for days.
+            errors.iter().filter(|why| !known.contains(*why)).for_each(|why| complain("metrics", why));
+            known = errors;
+            Ok(text)
+        });
     }
     loop {
         let (text, errors) = while_working("reading the ranks", || text(options))?;
         match &options.file {
-            None => io::stdout().lock().write_all(text.as_bytes())?,
-            Some(path) => {
-                whole_file::write(path, text.as_bytes()).with_context(|| path.display().to_string())?
-            }
+            None => io::stdout().lock().write_all(text.as_bytes()).context(NOT_WRITTEN)?,
+            Some(path) => whole_file::write(path, text.as_bytes())?,
         }
         errors.iter().for_each(|why| complain("metrics", why));
         let Some(pause) = options.every else {

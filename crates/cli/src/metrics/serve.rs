@@ -16,7 +16,7 @@ pub fn address(text: &str) -> Result<SocketAddr, String> {
 }
 
 /// Serves requests until the process is killed.
-pub fn serve(address: SocketAddr, text: impl Fn() -> Result<String>) -> Result<ExitCode> {
+pub fn serve(address: SocketAddr, mut text: impl FnMut() -> Result<String>) -> Result<ExitCode> {
     let server = Server::http(address).map_err(|why| anyhow!("--listen {address}: {why}"))?;
     if !address.ip().is_loopback() {
         complain(

@@ -3,9 +3,27 @@
 use super::escape::escape;
 use super::fit::{indentation, wrap};
 use super::{Colour, Paged, Table, Terminal};
-use anyhow::Result;
+use anyhow::{Context, Result};
 use serde::Serialize;
 use std::io::{self, BufWriter, Write};
+
+/// What failed if an output that has no name cannot be written.
+pub const NOT_WRITTEN: &str = "the output cannot be written";
+
+/// Whether the reader of the output has gone (`mpiscope ps | head`).
+pub fn reader_is_gone(error: &anyhow::Error) -> bool {
+    // A JSON error does not expose the I/O error as its source.
+    let kind = |error: &(dyn std::error::Error + 'static)| {
+        let own = error.downcast_ref::<io::Error>().map(io::Error::kind);
+        own.or_else(|| error.downcast_ref::<serde_json::Error>()?.io_error_kind())
+    };
+    error.chain().any(|error| kind(error) == Some(io::ErrorKind::BrokenPipe))
+}
+
+/// Ignores that the reader has gone: what was found still determines the exit status.
+pub fn unless_gone(done: Result<()>) -> Result<()> {
+    done.or_else(|error| if reader_is_gone(&error) { Ok(()) } else { Err(error) })
+}
 
 /// Indentation of continuation lines, beyond that of the first line.
 const HANGING: usize = 4;
@@ -99,7 +117,7 @@ impl<W: Write> Screen<W> {
     /// Prints a line, wrapped if it is too long.
     ///
     /// # Errors
-    /// If the output is closed.
+    /// If the output cannot be written, except because its reader has gone.
     pub fn line(&mut self, line: &str) -> Result<()> {
         self.page(&[line.into()])
     }
@@ -107,7 +125,7 @@ impl<W: Write> Screen<W> {
     /// Prints a table.
     ///
     /// # Errors
-    /// If the output is closed.
+    /// If the output cannot be written, except because its reader has gone.
     pub fn table(&mut self, table: Table) -> Result<()> {
         self.page(&[table.into()])
     }
@@ -115,30 +133,35 @@ impl<W: Write> Screen<W> {
     /// Prints a page.
     ///
     /// # Errors
-    /// If the output is closed.
+    /// If the output cannot be written, except because its reader has gone.
     pub fn page(&mut self, page: &[Block]) -> Result<()> {
-        let lines = page.iter().flat_map(|block| block.lines(self.terminal));
-        for line in lines {
-            writeln!(self.out, "{line}")?;
-        }
-        Ok(())
+        let mut lines = page.iter().flat_map(|block| block.lines(self.terminal));
+        unless_gone(lines.try_for_each(|line| writeln!(self.out, "{line}")).context(NOT_WRITTEN))
     }
 
     /// Prints a value as JSON in one line.
     ///
     /// # Errors
-    /// If the output is closed.
+    /// If the output cannot be written, except because its reader has gone.
     pub fn json(&mut self, value: &impl Serialize) -> Result<()> {
-        serde_json::to_writer(&mut self.out, value)?;
-        Ok(writeln!(self.out)?)
+        unless_gone(serde_json::to_writer(&mut self.out, value).context(NOT_WRITTEN))?;
+        unless_gone(writeln!(self.out).context(NOT_WRITTEN))
     }
 
     /// Flushes the output.
     ///
     /// # Errors
-    /// If the output is closed.
-    pub fn finish(mut self) -> Result<()> {
-        Ok(self.out.flush()?)
+    /// If the output cannot be written, except because its reader has gone.
+    pub fn finish(self) -> Result<()> {
+        unless_gone(self.finish_part())
+    }
+
+    /// Flushes an output that others follow.
+    ///
+    /// # Errors
+    /// If the output cannot be written, also because its reader has gone: nobody needs the others.
+    pub fn finish_part(mut self) -> Result<()> {
+        self.out.flush().context(NOT_WRITTEN)
     }
 }
 

@@ -17,6 +17,8 @@ mod timeline;
 use crate::exit;
 use crate::host_scope::HostScope;
 use crate::render::{Block, Screen, complain, while_working};
+use crate::run::banner;
+use crate::whole_file;
 use anyhow::{Context, Result};
 use sections::Section;
 use std::ffi::OsString;
@@ -56,10 +58,11 @@ pub fn report(options: &Options) -> Result<ExitCode> {
     if options.summary && options.targets.len() > 1 {
         return summaries(options);
     }
+    options.html.iter().try_for_each(|path| whole_file::spare_evidence(path))?;
     let source = while_working("reading the ranks", || read(&options.targets, options.host_scope))?;
     if let Some(path) = &options.html {
         let page = html::page(&source, &options.section);
-        std::fs::write(path, page).with_context(|| format!("--html {}", path.display()))?;
+        whole_file::write(path, page.as_bytes()).context("--html")?;
     } else {
         print(options, &source)?;
     }
@@ -100,7 +103,8 @@ fn summaries(options: &Options) -> Result<ExitCode> {
 }
 
 fn status(source: &Source) -> u8 {
-    let wrong = !source.errors.is_empty() || !source.report.findings.is_empty();
+    let Source { report, errors, .. } = source;
+    let wrong = banner::ended_badly(report) || !errors.is_empty() || !report.findings.is_empty();
     if wrong { exit::PROBLEM } else { exit::FINE }
 }
 

@@ -34,15 +34,7 @@ pub fn spawn(
     signals: &Signals,
     tie: Tie,
 ) -> io::Result<Child> {
-    let Some((name, arguments)) = program.split_first() else {
-        return Err(io::ErrorKind::InvalidInput.into());
-    };
-    let mut command = Command::new(name);
-    command.args(arguments).envs(environment.variables());
-    if tie == Tie::Tight {
-        // The program does not need the secret.
-        command.env_remove(hosts::SECRET);
-    }
+    let mut command = command(program, environment, tie)?;
     let image = environment.image;
     let mask = signals.mask();
     let parent = std::process::id();
@@ -69,12 +61,37 @@ pub fn spawn(
     open_files::as_before(&mut command).spawn()
 }
 
+/// Runs a rank's program in place of this process. Returns only if that fails.
+pub fn replace(program: &[OsString], environment: &Environment) -> io::Error {
+    match command(program, environment, Tie::Tight) {
+        Ok(mut command) => command.exec(),
+        Err(error) => error,
+    }
+}
+
+fn command(program: &[OsString], environment: &Environment, tie: Tie) -> io::Result<Command> {
+    let Some((name, arguments)) = program.split_first() else {
+        return Err(io::ErrorKind::InvalidInput.into());
+    };
+    let mut command = Command::new(name);
+    command.args(arguments).envs(environment.variables());
+    if tie == Tie::Tight {
+        // The program does not need the secret.
+        command.env_remove(hosts::SECRET);
+    }
+    Ok(command)
+}
+
 /// Explains why the program could not be started. The exit status is the one a shell would use.
 pub fn not_started(program: &[OsString], error: &io::Error) -> ExitCode {
     let name = program.first().map(|p| p.to_string_lossy()).unwrap_or_default();
     let missing = error.kind() == io::ErrorKind::NotFound;
-    let advice = if missing { "is it in PATH, or is `./` missing?" } else { "is it executable?" };
-    complain("run", &format!("{name}: {error}; {advice}"));
+    let advice = match (error.kind(), error.raw_os_error()) {
+        (io::ErrorKind::NotFound, _) => "; is it in PATH, or is `./` missing?",
+        (io::ErrorKind::PermissionDenied, _) | (_, Some(libc::ENOEXEC)) => "; is it executable?",
+        _ => "",
+    };
+    complain("run", &format!("{name}: {error}{advice}"));
     ExitCode::from(if missing { 127 } else { 126 })
 }
 

@@ -35,8 +35,10 @@ mod starter;
 pub mod watch;
 mod wrapper;
 
+use crate::attach::tmux;
 use crate::open_files;
 use crate::render::complain;
+use crate::seconds;
 use anyhow::{Context, Result, bail};
 use collector::Collector;
 use std::ffi::OsString;
@@ -76,7 +78,7 @@ pub struct Options {
     pub debug: bool,
     /// Explain why the job hangs if no rank completes a call for this long; 0 disables this. Everything known
     /// is saved to DIR/hang.mpiscope, or without --out to mpiscope-hang-JOB.mpiscope
-    #[arg(long, value_name = "SECONDS", default_value_t = 60.0, allow_negative_numbers = true, value_parser = hang_after)]
+    #[arg(long, value_name = "SECONDS", default_value_t = 60.0, allow_negative_numbers = true, value_parser = seconds::between(0.0, LONGEST))]
     pub hang_after: f64,
     /// Run this shell command when the job hangs, or when a signal ends it during a hang, with MPISCOPE_JOB,
     /// MPISCOPE_VERDICT, MPISCOPE_VERDICT_KIND and MPISCOPE_EVIDENCE set
@@ -84,7 +86,7 @@ pub struct Options {
     pub on_hang: Option<OsString>,
     /// End the job when one of its hosts has not answered for this long; 0 leaves that to the launcher, which
     /// may wait forever
-    #[arg(long, value_name = "SECONDS", default_value_t = 0.0, allow_negative_numbers = true, value_parser = hang_after)]
+    #[arg(long, value_name = "SECONDS", default_value_t = 0.0, allow_negative_numbers = true, value_parser = seconds::between(0.0, LONGEST))]
     pub lost_after: f64,
     /// Print no report
     #[arg(long, short, conflicts_with = "json")]
@@ -97,11 +99,8 @@ pub struct Options {
     pub program: Vec<OsString>,
 }
 
-/// Parses the seconds for which a job may stall or a host be silent.
-fn hang_after(text: &str) -> Result<f64, String> {
-    let seconds: f64 = text.parse().map_err(|_| "write a number of seconds, such as 60".to_owned())?;
-    if (0.0..=1e9).contains(&seconds) { Ok(seconds) } else { Err("write 0 or more seconds".to_owned()) }
-}
+/// The largest number of seconds that an option accepts.
+const LONGEST: f64 = 1e9;
 
 /// Parses a size as the layer reads it from `MPISCOPE_TRACE`.
 fn trace_size(text: &str) -> Result<String, String> {
@@ -127,7 +126,7 @@ fn trace_window(text: &str) -> Result<TraceWindow, String> {
                 let seconds = text
                     .parse::<f64>()
                     .ok()
-                    .filter(|seconds| (0.0..=1e9).contains(seconds))
+                    .filter(|seconds| (0.0..=LONGEST).contains(seconds))
                     .ok_or_else(wrong)?;
                 Ok(((seconds * 1000.0).round() as u64).to_string())
             }
@@ -161,6 +160,10 @@ pub fn run(options: &Options) -> Result<ExitCode> {
         return wrapper::stand_in(options);
     }
     refuse_option(&options.program)?;
+    if options.debug {
+        // The ranks would wait for debuggers that do not come.
+        tmux::is_there()?;
+    }
     let layer = environment::find_layer()?;
     if let Some(dir) = &options.out {
         std::fs::create_dir_all(dir).with_context(|| {
@@ -173,6 +176,16 @@ pub fn run(options: &Options) -> Result<ExitCode> {
     }
 }
 
+/// Returns what a program needs to run under the layer with these options.
+fn under_layer(options: &Options, layer: &Path, job: &str) -> Result<environment::Environment> {
+    let mut environment = environment::Environment::new(layer, job)?;
+    environment.hold = options.hold || options.debug;
+    environment.check = options.check;
+    environment.trace = options.trace.clone();
+    environment.trace_window = options.trace_window.clone();
+    Ok(environment)
+}
+
 fn collector_of(job: &str) -> std::io::Result<Collector> {
     let (collector, unused) = rendezvous::Folder::first(|folder| {
         let place = folder.place(job);
@@ -183,8 +196,13 @@ fn collector_of(job: &str) -> std::io::Result<Collector> {
     Ok(collector)
 }
 
-/// Rejects an option, of this command or of a launcher, in the position of the program.
+/// Rejects what cannot be the name of a program: an option, of this command or of a launcher, or nothing.
 fn refuse_option(program: &[OsString]) -> Result<()> {
+    if program.first().is_some_and(|word| word.is_empty()) {
+        bail!(
+            "the program's name is empty: is a variable unset? Usage: mpiscope run [OPTIONS] mpirun -n 4 ./app"
+        );
+    }
     let Some(option) = program.first().and_then(|word| word.to_str()).filter(|word| word.starts_with('-'))
     else {
         return Ok(());
@@ -311,11 +329,8 @@ fn alone(options: &Options, job: &str, environment: &environment::Environment) -
 /// Implements form 1: acts as parent of the launcher.
 fn whole(options: &Options, layer: &Path) -> Result<ExitCode> {
     let job = environment::new_job();
-    let mut environment = environment::Environment::new(layer, &job)?;
-    environment.hold = options.hold || options.debug || starter::being_debugged();
-    environment.check = options.check;
-    environment.trace = options.trace.clone();
-    environment.trace_window = options.trace_window.clone();
+    let mut environment = under_layer(options, layer, &job)?;
+    environment.hold |= starter::being_debugged();
     open_files::as_many_as_allowed();
     let mut collector = match collector_of(&job) {
         Ok(collector) => collector,

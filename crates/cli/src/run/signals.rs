@@ -67,11 +67,15 @@ impl Signals {
             }
             libc::signalfd(-1, &set, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK)
         };
+        // SAFETY: it was filled by `sigprocmask`.
+        let before = unsafe { before.assume_init() };
         if fd < 0 {
-            return Err(io::Error::last_os_error());
+            let error = io::Error::last_os_error();
+            Mask(before).restore();
+            return Err(error);
         }
-        // SAFETY: a new descriptor without another owner; `before` was filled by `sigprocmask`.
-        Ok(unsafe { Self { fd: OwnedFd::from_raw_fd(fd), before: before.assume_init() } })
+        // SAFETY: a new descriptor without another owner.
+        Ok(Self { fd: unsafe { OwnedFd::from_raw_fd(fd) }, before })
     }
 
     /// Returns the mask that was in effect before.

@@ -8,7 +8,7 @@ use super::protocol::{self, Kind, Message, VERSION};
 use super::rendezvous::{self, Folder};
 use super::signals::{Event, Signals};
 use super::watch::{Scope, Watch};
-use super::{Options, child, ending, launcher};
+use super::{Options, child, ending, launcher, under_layer};
 use crate::open_files;
 use crate::render::complain;
 use anyhow::{Context, Result};
@@ -34,67 +34,88 @@ const LATE_UNKNOWN: Duration = Duration::from_millis(300);
 /// How long the last rank of a host waits for the host's data to be sent.
 const HELD: Duration = Duration::from_secs(20);
 
-/// Runs one rank and returns its exit status.
+/// Runs one rank and returns its exit status. Whatever is missing for that costs the report, never the program.
 pub fn run(options: &Options, layer: &Path, place: &LauncherEnvironment) -> Result<ExitCode> {
     let job = job_of_outer().unwrap_or_else(|| job_name(place));
-    let mut environment = Environment::new(layer, &job)?;
-    let (name, socket) = match find_or_become_collector(&job, options) {
-        Ok((name, socket)) => (Some(name), Some(socket)),
+    let mut environment = under_layer(options, layer, &job)?;
+    environment.world_only = true;
+    let socket = match find_or_become_collector(&job, options) {
+        Ok((name, socket)) => {
+            environment.collector = Some(name);
+            Some(socket)
+        }
         Err(e) => {
             complain(
                 "run",
                 &format!("no report: the collector cannot be reached ({e}); the program runs anyway"),
             );
-            (None, None)
+            None
         }
     };
-    environment.collector = name;
-    environment.world_only = true;
-    environment.hold = options.hold || options.debug;
-    environment.check = options.check;
-    environment.trace = options.trace.clone();
-    environment.trace_window = options.trace_window.clone();
-    let image = new_image(&job)?;
+    let needed = || Ok((new_image(&job)?, Signals::block()?));
+    let ((image, copy), signals) = match needed() {
+        Ok(needed) => needed,
+        Err(why) => return Ok(unseen(options, &environment, &why)),
+    };
     environment.image = Some(image.as_raw_fd());
-    let lost = Cell::new(None);
-    let tell = |kind: Kind, words: [u32; 3], image: Option<BorrowedFd<'_>>| {
-        // Losing the collector costs the report, never the program.
-        if let Some(Err(why)) = socket.as_ref().map(|s| protocol::send(s, &Message { kind, words }, image)) {
-            lost.set(Some(why));
-        }
-    };
+    let line = Line { socket, lost: Cell::new(None) };
     let rank = place.rank.unwrap_or(u32::MAX);
-    let copy = protocol::read_only(image.as_fd())?;
-    tell(Kind::WRAPPER, [VERSION, rank, place.local_size.unwrap_or(0)], Some(copy.as_fd()));
-    let signals = Signals::block()?;
+    line.tell(Kind::WRAPPER, [VERSION, rank, place.local_size.unwrap_or(0)], Some(copy.as_fd()));
     let program = match child::spawn(&options.program, &environment, &signals, child::Tie::Tight) {
         Ok(program) => program,
         Err(e) => {
-            tell(Kind::ENDED, [0, 127, 0], None);
+            line.tell(Kind::ENDED, [0, 127, 0], None);
             return Ok(child::not_started(&options.program, &e));
         }
     };
     // From here on only the rank can write to the image.
     drop(image);
-    tell(Kind::STARTED, [program.id(), 0, 0], None);
+    line.tell(Kind::STARTED, [program.id(), 0, 0], None);
     // Descriptors inherited from the launcher stay open: if the launcher saw the rank's connection close
     // before the rank's end, it would kill us before we could pass on the exit status.
     let ending = child::supervise(program, &signals, None, &|_| ())?;
     match ending {
-        Ending::Exit(code) => tell(Kind::ENDED, [0, code as u32, 0], None),
-        Ending::Signal(signal) => tell(Kind::ENDED, [1, signal as u32, 0], None),
+        Ending::Exit(code) => line.tell(Kind::ENDED, [0, code as u32, 0], None),
+        Ending::Signal(signal) => line.tell(Kind::ENDED, [1, signal as u32, 0], None),
     }
-    if let Some(socket) = &socket {
-        released(socket);
-    }
-    if let Some(why) = lost.take() {
-        let who = place.rank.map_or_else(|| "this rank".to_owned(), |rank| format!("rank {rank}"));
-        eprintln!(
-            "mpiscope run: no report of {who}: the collector on this host is gone ({why}); was it killed?"
-        );
-    }
+    line.end(place);
     signals.mask().restore();
     child::end_like(ending)
+}
+
+/// Runs the program in place of this process, which cannot watch it.
+fn unseen(options: &Options, environment: &Environment, why: &io::Error) -> ExitCode {
+    complain("run", &format!("this rank cannot be watched ({why}); the program runs anyway"));
+    let error = child::replace(&options.program, environment);
+    child::not_started(&options.program, &error)
+}
+
+/// The connection to the collector, if there is one.
+struct Line {
+    socket: Option<UnixStream>,
+    /// Why it broke.
+    lost: Cell<Option<io::Error>>,
+}
+
+impl Line {
+    fn tell(&self, kind: Kind, words: [u32; 3], image: Option<BorrowedFd<'_>>) {
+        let socket = self.socket.as_ref();
+        if let Some(Err(why)) = socket.map(|s| protocol::send(s, &Message { kind, words }, image)) {
+            self.lost.set(Some(why));
+        }
+    }
+
+    /// Waits until the rank may end, and reports if the collector was lost.
+    fn end(self, place: &LauncherEnvironment) {
+        self.socket.iter().for_each(released);
+        if let Some(why) = self.lost.take() {
+            let who = place.rank.map_or_else(|| "this rank".to_owned(), |rank| format!("rank {rank}"));
+            complain(
+                "run",
+                &format!("no report of {who}: the collector on this host is gone ({why}); was it killed?"),
+            );
+        }
+    }
 }
 
 /// Waits until the collector permits this rank to end. The collector delays the last rank of a host until the
@@ -136,14 +157,16 @@ fn launcher_at(fd: RawFd) -> Option<u32> {
     u32::try_from(peer.pid.as_raw_nonzero().get()).ok()
 }
 
-fn new_image(job: &str) -> io::Result<OwnedFd> {
+/// Makes an image, and a descriptor with which the collector can read it.
+fn new_image(job: &str) -> io::Result<(OwnedFd, OwnedFd)> {
     let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
     let image = memfd_create(format!("mpiscope:{job}"), flags)?;
     ftruncate(&image, IMAGE_SIZE)?;
     // Private to this user; sealed so that it cannot shrink under a reader.
     fchmod(&image, Mode::RUSR | Mode::WUSR)?;
     fcntl_add_seals(&image, SealFlags::SHRINK)?;
-    Ok(image)
+    let copy = protocol::read_only(image.as_fd())?;
+    Ok((image, copy))
 }
 
 /// Connects to the collector of an enclosing `mpiscope run mpirun …`, or else to the collector of this job on
@@ -188,11 +211,11 @@ fn fork_collector(
             let failed = match std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)) {
                 Ok(Ok(())) => false,
                 Ok(Err(why)) => {
-                    eprintln!("mpiscope run: no report of this host: the collector failed ({why})");
+                    complain("run", &format!("no report of this host: the collector failed ({why})"));
                     true
                 }
                 Err(_) => {
-                    eprintln!("mpiscope run: no report of this host: the collector failed, as said above");
+                    complain("run", "no report of this host: the collector failed, as said above");
                     true
                 }
             };

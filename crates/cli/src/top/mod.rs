@@ -23,6 +23,7 @@ mod view;
 use crate::exit;
 use crate::host_scope::HostScope;
 use crate::render::{Screen, complain};
+use crate::seconds::{self, DAY};
 use anyhow::{Result, anyhow, bail};
 use interval::Interval;
 use sampler::Sampler;
@@ -43,10 +44,10 @@ pub struct Options {
     #[arg(value_name = "JOB|PID")]
     target: Option<OsString>,
     /// Seconds between two samples
-    #[arg(long, value_name = "SECONDS", default_value_t = 1.0, allow_negative_numbers = true, value_parser = seconds)]
+    #[arg(long, value_name = "SECONDS", default_value_t = 1.0, allow_negative_numbers = true, value_parser = seconds::between(0.05, DAY))]
     interval: f64,
     /// Exit after this many seconds
-    #[arg(long = "for", value_name = "SECONDS", allow_negative_numbers = true, value_parser = seconds)]
+    #[arg(long = "for", value_name = "SECONDS", allow_negative_numbers = true, value_parser = seconds::between(0.05, DAY))]
     limit: Option<f64>,
     /// Print one interval as text and exit
     #[arg(long)]
@@ -56,15 +57,6 @@ pub struct Options {
     json: bool,
     #[command(flatten)]
     host_scope: HostScope,
-}
-
-fn seconds(text: &str) -> Result<f64, String> {
-    let seconds: f64 = text.parse().map_err(|_| "write a number of seconds, such as 0.5".to_owned())?;
-    if (0.05..=86_400.0).contains(&seconds) {
-        Ok(seconds)
-    } else {
-        Err("write 0.05 to 86400 seconds".to_owned())
-    }
 }
 
 pub fn top(options: &Options) -> Result<ExitCode> {
@@ -102,7 +94,7 @@ fn text(sampler: &mut Sampler, view: &mut View, until: Option<Instant>) -> Resul
             screen.line("")?;
         }
         screen.page(&text::page(view))?;
-        screen.finish()?;
+        screen.finish_part()?;
         if until.is_none() {
             break;
         }
@@ -114,7 +106,7 @@ fn stream(sampler: &mut Sampler, view: &mut View, once: bool, until: Option<Inst
     while let Some(interval) = sampler.next(until) {
         let mut screen = Screen::stdout();
         screen.json(&*interval)?;
-        screen.finish()?;
+        screen.finish_part()?;
         view.take(interval);
         if once {
             break;

@@ -106,7 +106,7 @@ impl Drop for Sampler {
 fn job(target: Option<&OsStr>) -> Result<Job> {
     match selection::find_one(target)? {
         Target::Job(job) if job.runs_here() => Ok(job),
-        Target::Job(_) => bail!("it has ended: `mpiscope report` shows what it did"),
+        Target::Job(job) => bail!("{}: it has ended; `mpiscope report` shows what it did", job.name),
         Target::Jobs(jobs) => {
             bail!(Refusal::several(names(&jobs), "mpiscope top ", ""));
         }

@@ -9,6 +9,7 @@ use crate::evidence_files::EvidenceFiles;
 use crate::exit;
 use crate::host_scope::HostScope;
 use crate::render::{Screen, while_working};
+use crate::seconds::{self, DAY};
 use crate::selection::{self, Target};
 use anyhow::{Result, bail};
 use compare::{compared, nothing};
@@ -42,7 +43,7 @@ pub struct Options {
     #[arg(value_name = "JOB|PID|FILE|DIR")]
     targets: Vec<OsString>,
     /// Seconds between the two snapshots
-    #[arg(long = "for", value_name = "SECONDS", default_value_t = 1.0, allow_negative_numbers = true)]
+    #[arg(long = "for", value_name = "SECONDS", default_value_t = 1.0, allow_negative_numbers = true, value_parser = seconds::between(0.0, DAY))]
     seconds: f64,
     /// Also show the stacks of all threads that call MPI, merged over the ranks. Each thread is stopped for
     /// less than a millisecond, after both snapshots
@@ -70,9 +71,6 @@ const ELSEWHERE: &str = "it has no readable image (another host, or started with
 
 /// Prints the verdict.
 pub fn why(options: &Options) -> Result<ExitCode> {
-    if !(0.0..=86_400.0).contains(&options.seconds) {
-        bail!("--for takes seconds between 0 and 86400");
-    }
     let Judged { found, stacks } = while_working("observing the ranks twice", || judge(options))?;
     let stacks = stacks.map(|taken| stacks::merge(&taken));
     let status = exit::answer(found.problem, found.partial);

@@ -105,77 +105,79 @@ struct Scenario {
 /// many scenarios: they differ in how arguments and constants are read, which every scenario exercises.
 const SAMPLED: usize = 3;
 
-/// One trial for each scenario.
+type Check = fn(&Subject, &Library) -> Result<()>;
+
+/// Trials of single programs.
+const CHECKS: [(&str, Check); 4] = [
+    ("queues_show_both_ends_of_a_mismatched_message", queues),
+    ("why_names_a_rank_without_the_layer_and_concludes_nothing_about_it", without_layer),
+    ("why_names_functions_of_an_optimized_program_without_debug_information", |_, library| {
+        without_lines(library)
+    }),
+    ("stacks_of_ranks_inside_and_outside_of_mpi_are_one_tree", stacks),
+];
+
+/// Trials in which `mpiscope run` watches the job.
+const WATCHED: [(&str, Check); 3] = [
+    ("run_reports_a_hanging_job_and_starts_a_command", says_so),
+    ("run_does_not_report_a_job_that_computes", keeps_quiet),
+    ("run_does_not_report_loops_that_send_at_timed_intervals", keeps_quiet_of_loops),
+];
+
+/// One trial for each scenario, and those of single programs.
 pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>) -> Vec<Trial> {
-    let scenarios = match scenarios() {
-        Ok(scenarios) => scenarios,
+    let mut trials = match scenarios() {
+        Ok(scenarios) => of_scenarios(scenarios, subject, library),
         Err(error) => return vec![checked("scenarios_of_jobs_that_hang_can_be_read", move || Err(error))],
     };
-    let by_core_files = cores::dumped(&scenarios, library);
-    let trial = |(at, scenario): (usize, Scenario)| {
-        let name = format!("{}::why_{}", library.name, scenario.name);
-        let dumped = by_core_files.contains(&scenario.name);
-        if scenario.without.contains(&library.name) {
-            return crate::skipped(
-                name,
-                "this library does not support the scenario here, does not hang in it, or lets the odd rank leave",
-            );
-        }
-        if let Some(reason) = scenario.source.missing_in(library) {
-            return crate::skipped(name, reason);
-        }
-        if library.abi == Abi::Standard
-            && !at.is_multiple_of(SAMPLED)
-            && env::var_os("MPISCOPE_EVERY_SIZE").is_none()
-        {
-            return crate::skipped(
-                name,
-                "with the standard ABI only every third is run; all with MPISCOPE_EVERY_SIZE=1",
-            );
-        }
+    let named = |name: &str| format!("{}::{name}", library.name);
+    let trial = |(name, check): (&str, Check)| {
         let (subject, library) = (Arc::clone(subject), Arc::clone(library));
-        let share = if scenario.source.asks() { Share::HALF } else { Share::QUARTER };
-        sharing(share, name, move || one(&subject, &library, &scenario, dumped))
+        checked(named(name), move || check(&subject, &library))
     };
-    let mut trials: Vec<Trial> = scenarios.into_iter().enumerate().map(trial).collect();
-    let queued = (Arc::clone(subject), Arc::clone(library));
-    trials.push(checked(
-        format!("{}::queues_show_both_ends_of_a_mismatched_message", library.name),
-        move || queues(&queued.0, &queued.1),
-    ));
-    let lacking = (Arc::clone(subject), Arc::clone(library));
-    trials.push(checked(
-        format!("{}::why_names_a_rank_without_the_layer_and_concludes_nothing_about_it", library.name),
-        move || without_layer(&lacking.0, &lacking.1),
-    ));
+    trials.extend(CHECKS.map(trial));
     trials.push(mutated::trial(subject, library));
-    let stripped = Arc::clone(library);
-    trials.push(checked(
-        format!("{}::why_names_functions_of_an_optimized_program_without_debug_information", library.name),
-        move || without_lines(&stripped),
-    ));
-    let walked = (Arc::clone(subject), Arc::clone(library));
-    trials.push(checked(
-        format!("{}::stacks_of_ranks_inside_and_outside_of_mpi_are_one_tree", library.name),
-        move || stacks(&walked.0, &walked.1),
-    ));
-    let checks: [(&str, Check); 3] = [
-        ("run_reports_a_hanging_job_and_starts_a_command", says_so),
-        ("run_does_not_report_a_job_that_computes", keeps_quiet),
-        ("run_does_not_report_loops_that_send_at_timed_intervals", keeps_quiet_of_loops),
-    ];
-    trials.extend(checks.map(|(name, check)| {
-        let (subject, library) = (Arc::clone(subject), Arc::clone(library));
-        let name = format!("{}::{name}", library.name);
+    trials.extend(WATCHED.map(|(name, check)| {
         if library.family == Family::Intel {
-            return crate::skipped(name, "if its launcher is ended, leftover processes keep the output open");
+            let reason = "if its launcher is ended, leftover processes keep the output open";
+            return crate::skipped(named(name), reason);
         }
-        checked(name, move || check(&subject, &library))
+        trial((name, check))
     }));
     trials
 }
 
-type Check = fn(&Subject, &Library) -> Result<()>;
+fn of_scenarios(scenarios: Vec<Scenario>, subject: &Arc<Subject>, library: &Arc<Library>) -> Vec<Trial> {
+    let by_core_files = cores::dumped(&scenarios, library);
+    let trial = |(at, scenario): (usize, Scenario)| {
+        let name = format!("{}::why_{}", library.name, scenario.name);
+        if let Some(reason) = scenario.left_out(at, library) {
+            return crate::skipped(name, reason);
+        }
+        let dumped = by_core_files.contains(&scenario.name);
+        let (subject, library) = (Arc::clone(subject), Arc::clone(library));
+        let share = if scenario.source.asks() { Share::HALF } else { Share::QUARTER };
+        sharing(share, name, move || one(&subject, &library, &scenario, dumped))
+    };
+    scenarios.into_iter().enumerate().map(trial).collect()
+}
+
+impl Scenario {
+    /// Returns why a library does not run the scenario, which has this place in the list.
+    fn left_out(&self, at: usize, library: &Library) -> Option<&'static str> {
+        if self.without.contains(&library.name) {
+            return Some(
+                "this library does not support the scenario here, does not hang in it, or lets the odd rank leave",
+            );
+        }
+        let sampled = at.is_multiple_of(SAMPLED) || env::var_os("MPISCOPE_EVERY_SIZE").is_some();
+        let left_out = library.abi == Abi::Standard && !sampled;
+        self.source.missing_in(library).or_else(|| {
+            left_out
+                .then_some("with the standard ABI only every third is run; all with MPISCOPE_EVERY_SIZE=1")
+        })
+    }
+}
 
 /// Runs a scenario under the watcher, with a directory for `--out`.
 fn watched(

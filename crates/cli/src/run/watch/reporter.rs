@@ -6,6 +6,7 @@ use crate::open_files;
 use crate::render::{Screen, Terminal, complain};
 use crate::run::hosts::{FromHost, join};
 use crate::run::{Options, evidence, signals};
+use crate::whole_file;
 use crate::why::{output, twice};
 use mpiscope_job::hosts::other_hosts::Elsewhere;
 use mpiscope_job::jobs::discover::discover;
@@ -287,9 +288,9 @@ impl Reporter {
     fn keep(&self, found: &Verdict) {
         let Some(dir) = &self.out else { return };
         let file = dir.join("why.json");
-        let written = serde_json::to_vec(found).map_err(std::io::Error::from);
-        if let Err(why) = written.and_then(|text| std::fs::write(&file, text)) {
-            complain("run", &format!("{}: cannot be written: {why}", file.display()));
+        let written = serde_json::to_vec(found).map_err(anyhow::Error::from);
+        if let Err(why) = written.and_then(|text| whole_file::write(&file, &text)) {
+            complain("run", &format!("{why:#}; the verdict was not written"));
         }
     }
 
@@ -303,8 +304,10 @@ impl Reporter {
         if let Some(file) = saved {
             shell.env("MPISCOPE_EVIDENCE", file);
         }
-        if let Err(why) = open_files::as_before(&mut shell).status() {
-            complain("run", &format!("--on-hang cannot be run: {why}"));
+        match open_files::as_before(&mut shell).status() {
+            Ok(status) if status.success() => {}
+            Ok(status) => complain("run", &format!("the command of --on-hang failed: {status}")),
+            Err(why) => complain("run", &format!("--on-hang cannot be run: {why}")),
         }
     }
 }

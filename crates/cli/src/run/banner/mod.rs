@@ -1,25 +1,27 @@
 //! The report at exit: at most twenty lines of text on the terminal, and `report.json`.
-#![allow(unsafe_code)]
+
+mod ends;
 
 use super::hosts::FromHost;
 use super::{Options, evidence, nobody};
 use crate::render::{self, Block, Table, Terminal, complain, duration, shorten, time_of_calls};
 use crate::whole_file;
+use anyhow::Result;
+use ends::ends;
 use mpiscope_job::Members;
 use mpiscope_job::jobs::evidence::ProcessEnd;
 use mpiscope_job::jobs::losses;
 use mpiscope_job::model::process::Ending;
-use mpiscope_job::performance::report::{
-    Extreme, FunctionReport, HostReport, JobReport, RankReport, Silent, ThreadReport,
-};
+use mpiscope_job::performance::report::{Extreme, FunctionReport, HostReport, JobReport};
 use mpiscope_job::questions::findings::{Finding, Kind};
 use mpiscope_job::questions::leaks::Leak;
-use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
+
+pub use ends::ended_badly;
 
 /// Upper limit on the lines of the report.
 const MOST_LINES: usize = 20;
@@ -50,10 +52,6 @@ pub struct Scope {
 /// Writes `report.json` and an evidence file, and prints the report to `screen`, or to standard error if that
 /// fails. Errors are reported but never change the program's exit status.
 pub fn deliver(options: &Options, job: &str, report: JobReport, scope: Scope, screen: Option<File>) {
-    // Exceeding `ulimit -f` must fail the write, not kill us: the program's exit status still has to be
-    // passed on.
-    // SAFETY: ignores a signal; the program has ended, so nothing inherits the setting.
-    unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
     let mut written = None;
     let document = nobody::document(&report, (scope.whole, scope.ending), &options.program);
     if let Some(dir) = &options.out {
@@ -61,7 +59,7 @@ pub fn deliver(options: &Options, job: &str, report: JobReport, scope: Scope, sc
             Ok(path) => written = Some(path),
             Err(e) => complain(
                 "run",
-                &format!("--out {}: {e}; is it writable, and is there space left?", dir.display()),
+                &format!("--out {}: {e:#}; is it writable, and is there space left?", dir.display()),
             ),
         }
     }
@@ -94,7 +92,7 @@ fn file_name(report: &JobReport, scope: &Scope, stem: &str, extension: &str) -> 
     if scope.whole || first { format!("{stem}.{extension}") } else { format!("{stem}.{host}.{extension}") }
 }
 
-fn write_json(dir: &Path, report: &JobReport, scope: &Scope) -> io::Result<PathBuf> {
+fn write_json(dir: &Path, report: &JobReport, scope: &Scope) -> Result<PathBuf> {
     let name = file_name(report, scope, "report", "json");
     let path = dir.join(&name);
     let mut json = serde_json::to_vec_pretty(report)?;
@@ -294,88 +292,6 @@ fn most_waiting(report: &JobReport) -> Option<String> {
     Some(format!("  most waiting: {}", report.waits.foremost(LEAST_WAIT)?))
 }
 
-/// Lists abnormal ends of ranks, with equal ends grouped.
-fn ends(report: &JobReport) -> Vec<String> {
-    let mut ends: BTreeMap<String, Members> = BTreeMap::new();
-    for rank in &report.ranks {
-        if let Some(text) = bad_end(rank) {
-            ends.entry(text).or_default().add(rank.world_number, rank.rank);
-        }
-    }
-    // If no process called MPI, the report says so already; only abnormal ends add anything.
-    let nobody = report.ranks.is_empty();
-    let worth = |s: &&Silent| !nobody || s.ending.is_some_and(|end| end != Ending::Exit(0));
-    for silent in report.silent.iter().filter(worth) {
-        let end = silent.ending.map_or_else(|| "ended".to_owned(), |ending| ending.to_string());
-        ends.entry(format!("never called MPI, {end}")).or_default().add(0, silent.rank);
-    }
-    let first = report.first_end.map(|first| {
-        let mut who = Members::default();
-        who.add(first.world_number, first.rank);
-        let before =
-            first.before_s.map_or_else(String::new, |s| format!(", {} before the next", duration(s)));
-        format!("  first to end: {}{before}", who.named())
-    });
-    let mut lines: Vec<(Members, String)> = ends.into_iter().map(|(text, ranks)| (ranks, text)).collect();
-    lines.sort_by_key(|(ranks, _)| ranks.first());
-    let lines = lines.iter().map(|(ranks, text)| format!("  {}: {text}", ranks.named()));
-    first.into_iter().chain(lines).collect()
-}
-
-fn bad_end(rank: &RankReport) -> Option<String> {
-    let mut parts = Vec::new();
-    match (rank.abort_code, rank.finalized) {
-        (Some(code), _) => {
-            let abort = format!("called MPI_Abort with code {code}");
-            parts.push(called(&abort, aborting(rank).and_then(|thread| thread.call_place.as_ref())));
-        }
-        (None, false) if rank.alive => parts.push("still running".to_owned()),
-        (None, false) if rank.ending == Some(Ending::Exit(0)) => {
-            parts.push("ended with exit status 0 but without MPI_Finalize".to_owned());
-        }
-        (None, false) => parts.push("ended without MPI_Finalize".to_owned()),
-        (None, true) => {}
-    }
-    match rank.ending {
-        Some(Ending::Exit(0)) | None => {}
-        Some(end) => parts.push(end.to_string()),
-    }
-    if let Some(core) = &rank.core {
-        parts.push(format!("core file {}", core.display()));
-    }
-    if !rank.finalized && rank.abort_code.is_none() {
-        parts.extend(last_seen(rank));
-    }
-    (!parts.is_empty()).then(|| parts.join(", "))
-}
-
-/// Returns the thread that called `MPI_Abort`.
-fn aborting(rank: &RankReport) -> Option<&ThreadReport> {
-    rank.open_threads().find(|thread| thread.in_call.as_deref() == Some("MPI_Abort"))
-}
-
-/// Returns `last seen in MPI_Recv at ring.c:9`, or the last call made.
-fn last_seen(rank: &RankReport) -> Option<String> {
-    let mut open: BTreeMap<String, usize> = BTreeMap::new();
-    for thread in rank.open_threads() {
-        *open.entry(called(thread.in_call.as_ref()?, thread.call_place.as_ref())).or_default() += 1;
-    }
-    let of = |(call, threads): (&String, &usize)| match threads {
-        1 => call.clone(),
-        n => format!("{call} ({n} threads)"),
-    };
-    let open: Vec<String> = open.iter().map(of).collect();
-    match (open.is_empty(), &rank.last_call) {
-        (false, _) => Some(format!("last seen in {}", open.join(", "))),
-        (true, Some(call)) => Some(format!("last call {}", called(call, rank.call_place.as_ref()))),
-        (true, None) => None,
-    }
-}
-
-fn called(what: &str, place: Option<&String>) -> String {
-    place.map_or_else(|| what.to_owned(), |place| format!("{what} at {place}"))
-}
-
 /// Lists problems of the run other than leaks: at most three lines.
 fn findings(report: &JobReport) -> Vec<String> {
     const MOST: usize = 3;
@@ -427,6 +343,7 @@ fn notes(report: &JobReport) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use mpiscope_job::performance::report::Silent;
     use mpiscope_job::performance::waits::{self, Lost};
 
     #[test]
