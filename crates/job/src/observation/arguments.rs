@@ -11,7 +11,7 @@ use super::special::Special;
 use crate::model::objects::{Kind, Object};
 use crate::model::rank::Rank;
 use mpi_abi::{Flags, ObjectKind, Partners, Role};
-use mpiscope_image::layout::Call;
+use mpiscope_image::layout::{Call, State};
 use mpiscope_image::{Function, Source};
 use serde::{Deserialize, Serialize};
 
@@ -45,7 +45,7 @@ impl<S: Source> Given<'_, '_, S> {
         if let Some(object) = self.object() {
             return vec![object];
         }
-        if let Some(moment) = self.moment() {
+        if let Some(moment) = self.out_of_time().or_else(|| self.moment()) {
             return vec![moment];
         }
         let found = [
@@ -75,6 +75,20 @@ impl<S: Source> Given<'_, '_, S> {
         }
         let freed = kind == ObjectKind::COMM && self.communicators.was_freed(handle);
         freed.then(|| Wrong::new(error, format!("a {what} that it had freed")))
+    }
+
+    /// Checks for communication before MPI is initialized or after it is finalized. Functions without such an
+    /// object may be allowed then.
+    fn out_of_time(&self) -> Option<Wrong> {
+        let kind = self.function.fields.object?;
+        let when = match self.rank.process().state {
+            State::STARTED => "before MPI_Init",
+            State::FINALIZED => "after MPI_Finalize",
+            _ => return None,
+        };
+        let on = [ObjectKind::COMM, ObjectKind::WIN, ObjectKind::FILE].contains(&kind);
+        let what = || format!("{} {when}", self.rank.object(kind, self.record.object.get()));
+        on.then(|| Wrong::new("MPI_ERR_OTHER", what()))
     }
 
     /// Checks for a window call outside the epoch it needs, or inside one that excludes it.

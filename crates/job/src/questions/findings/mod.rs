@@ -7,7 +7,8 @@
 //!                                                         └─► messages longer than their receive buffers
 //! ledgers of both ends, where they are recorded ──────────┬─► type signatures that differ
 //!                                                         ├─► ranks that would wait for each other without buffering
-//!                                                         └─► receives from any source that other messages matched too
+//!                                                         ├─► receives from any source that other messages matched too
+//!                                                         └─► messages of one rank that shared memory
 //! faults observed in calls ─────────────────────────────────► truncated messages, requests freed while active, failed calls
 //! objects that were not freed ──────────────────────────────► leaked handles, requests never completed
 //! pending operations at MPI_Finalize ───────────────────────► finalized with work pending
@@ -22,6 +23,7 @@ mod failed;
 #[cfg(test)]
 mod ledger_tests;
 mod mismatches;
+mod overlaps;
 mod pending;
 mod races;
 mod strict;
@@ -29,11 +31,12 @@ mod wrong_ends;
 
 use super::why::messages::Pairs;
 use super::why::{
-    Message, Peer, ProcessIndex, RIGHT_LAUNCHER, Receive, Snapshot, Words, disagreements, whole, worlds,
+    Message, Outcome, Peer, ProcessIndex, RIGHT_LAUNCHER, Receive, Snapshot, Words, disagreements, whole,
+    worlds,
 };
 use crate::jobs::worlds::{Members, Worlds};
 use crate::model::objects::Kind as Object;
-use crate::observation::{Observation, Stage};
+use crate::observation::{Observation, Raised, Stage};
 use crate::questions::leaks::Leak;
 pub(in crate::questions) use failed::wrong_use;
 pub use pending::finalizes;
@@ -71,6 +74,8 @@ impl Kind {
     pub const RELIES_ON_BUFFERING: Self = Self("relies-on-buffering");
     /// A receive from any source that messages from several ranks matched.
     pub const MESSAGE_RACE: Self = Self("message-race");
+    /// Two messages of a rank were under way at the same time in the same memory, and one was received into it.
+    pub const BUFFER_OVERLAP: Self = Self("buffer-overlap");
     /// A request was freed while its operation was active.
     pub const REQUEST_FREED_ACTIVE: Self = Self("request-freed-active");
     /// A call returned an error whose class indicates invalid arguments or a call at the wrong time, or had
@@ -112,12 +117,21 @@ pub fn findings(observations: &[Observation], leaks: &[Leak]) -> Vec<Finding> {
     found.extend(snapshot.unequal.iter().map(|one| wrong_ends::unequal(one, &words)));
     found.extend(strict::rings(observations, &words));
     found.extend(races::wildcards(observations, &words));
+    found.extend(overlaps::overlaps(observations, &whose));
     found.extend(pending::freed_active(observations, &whose));
     found.extend(pending::at_finalize(observations, &whose));
     found.extend(failed::calls(observations, &whose));
     found.extend(failed::never_returned(observations, &whose));
     found.extend(failed::forbidden(observations, &whose));
-    found.extend(failed::raised(observations, &whose, &found));
+    let apart = |who: &Members, raised: &Raised| {
+        let all = differ.iter().flat_map(|mismatch| &mismatch.groups);
+        let mut same = all.filter(|(one, _)| {
+            *one.signature.function == *raised.function && one.place.as_deref() == raised.place.as_deref()
+        });
+        same.any(|(_, members)| members.iter().any(|member| words.members([*member]) == *who))
+    };
+    let raised = failed::raised(observations, &whose, &found, &apart);
+    found.extend(raised);
     // A process that has not called MPI_Finalize may yet receive what is missing.
     let at_the_end = |seen: &Observation| seen.stage == Stage::Finalized || finalizes(seen);
     if !observations.is_empty() && observations.iter().all(at_the_end) {
@@ -211,7 +225,14 @@ fn unreceived(
     };
     let mut found: BTreeMap<(ProcessIndex, Alike), (u64, &Message)> = BTreeMap::new();
     for (sender, process) in (0..).zip(&snapshot.processes) {
-        for message in process.sent.iter().filter(|message| !is_untold(message)) {
+        // The last message of a call that cannot succeed has not been sent.
+        let cannot_succeed = process.failed.iter().filter(|one| matches!(one.outcome, Outcome::Given(_)));
+        let unsent: HashSet<*const Message> = cannot_succeed
+            .filter_map(|one| process.sent.iter().rfind(|message| message.place == one.place))
+            .map(std::ptr::from_ref)
+            .collect();
+        let is_sent = |message: &&Message| !unsent.contains(&std::ptr::from_ref(*message));
+        for message in process.sent.iter().filter(|message| !is_untold(message)).filter(is_sent) {
             // Messages matched but not received, and those whose receive is not complete, are reported
             // elsewhere.
             if pairs.is_matched(message)
