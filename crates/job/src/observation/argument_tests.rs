@@ -8,15 +8,22 @@ use crate::model::rank::{Rank, SymbolContext};
 use crate::observation::of_messages;
 use crate::sources::image_source::open_fd;
 use crate::test_image::TestImage;
+use mpiscope_image::layout::State;
 
 const WORLD: u64 = 0x4400_0000;
 const INT: u64 = 0x4c00_0405;
 
 /// The invalid arguments of the call that one of two ranks is in.
 fn wrong(name: &str, on: [u64; 3], peer: i32, tag: i32) -> Vec<String> {
+    wrong_in(State::INITIALIZED, name, on, peer, tag)
+}
+
+/// The same, of a rank in this state.
+fn wrong_in(state: State, name: &str, on: [u64; 3], peer: i32, tag: i32) -> Vec<String> {
     let sample = TestImage::new("arguments", 0, 2);
     sample.has_comm(WORLD, "MPI_COMM_WORLD", 2);
     sample.enters(name, on, peer, tag);
+    sample.state(state);
     let image = open_fd(sample.fd.try_clone().unwrap(), "sample").unwrap();
     let process = Process::read(&image, Some(Moment::now())).unwrap();
     let context = SymbolContext::new(&process, &NoSymbols);
@@ -40,6 +47,15 @@ fn valid_arguments_are_not_reported() {
     let in_place = 0x0c00_0000;
     assert_eq!(wrong("MPI_Gather", [WORLD, in_place, 0], 0, 0), [""; 0]);
     assert_eq!(wrong("MPI_Bcast", [WORLD, INT, 1], root, 0).len(), 1, "there is one group");
+}
+
+#[test]
+fn communication_before_mpi_is_initialized_or_after_it_is_finalized_is_wrong() {
+    let at = |state| wrong_in(state, "MPI_Send", [WORLD, INT, 1], 1, 0);
+    assert_eq!(at(State::STARTED), ["MPI_ERR_OTHER: MPI_COMM_WORLD before MPI_Init"]);
+    assert_eq!(at(State::FINALIZED), ["MPI_ERR_OTHER: MPI_COMM_WORLD after MPI_Finalize"]);
+    assert_eq!(at(State::FINALIZING), [""; 0], "an attribute's callback may communicate");
+    assert_eq!(wrong_in(State::FINALIZED, "MPI_Get_version", [0; 3], 0, 0), [""; 0]);
 }
 
 #[test]

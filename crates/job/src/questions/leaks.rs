@@ -43,7 +43,7 @@ pub struct Site {
     pub function: String,
     /// `file:line`, or function (otherwise module) and offset.
     pub place: String,
-    /// Whether they are requests whose operation was started, and that the program did not complete.
+    /// Whether they are requests whose operation was started and that the program did not complete.
     pub active: bool,
     /// For active requests: where another request was stored in the variable holding the handle.
     pub overwritten: Option<String>,
@@ -63,7 +63,7 @@ pub struct Leak {
     pub place: String,
     /// Number of objects on all ranks together.
     pub count: u64,
-    /// Whether they are requests whose operation was started, and that the program did not complete.
+    /// Whether they are requests whose operation was started and that the program did not complete.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub active: bool,
     /// For active requests: where another request was stored in the variable holding the handle. Reported by

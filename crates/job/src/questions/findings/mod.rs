@@ -510,6 +510,63 @@ mod tests {
     }
 
     #[test]
+    fn members_that_each_send_what_they_expect_but_not_the_same_elements_are_found() {
+        let job = |function: &str, kinds: [u8; 3]| {
+            let member = |me: u32| {
+                let own = Mixture::one(Element::new(kinds[me as usize], 4));
+                let (gives, expects) = (own.stored()[1], own.times(3).stored()[1]);
+                let mut seen = rank(me, &[function]);
+                let given = &mut seen.history[0].kinds[0];
+                let difference = own.times(3).less(own.times(3));
+                (given.totals, given.elements) =
+                    (Some((12, 12)), Some(ElementKinds { difference, gives, expects }));
+                seen
+            };
+            findings(&(0..3).map(member).collect::<Vec<_>>(), &[]).len()
+        };
+        assert_eq!(job("MPI_Allgatherv", *b"iif"), 1);
+        assert_eq!(job("MPI_Allgatherv", *b"iii"), 0);
+        assert_eq!(job("MPI_Alltoallv", *b"iif"), 0, "each may send only to itself");
+    }
+
+    #[test]
+    fn ranks_that_free_or_leave_requests_at_one_line_share_a_finding() {
+        use crate::observation::faults::{Fault, Kind as Fails};
+        let freed = Fault {
+            kind: Fails::FreedActive,
+            function: "MPI_Request_free".into(),
+            place: Some("a.c:5".into()),
+            comm: 9,
+            peer: 0,
+            tag: -1,
+            room: None,
+            bytes: 0,
+            error: None,
+            times: 1,
+        };
+        let ranks: Vec<_> =
+            (0..3).map(|me| Observation { faults: vec![freed.clone()], ..rank(me, &[]) }).collect();
+        let found = findings(&ranks, &[]);
+        let said: Vec<_> = found.iter().map(|one| one.sentence.as_str()).collect();
+        let wanted = "ranks [0-2] freed a request whose operation was not complete: MPI_Request_free at a.c:5, 3 times";
+        assert_eq!(said, [wanted]);
+    }
+
+    #[test]
+    fn a_message_of_a_call_that_could_not_succeed_was_not_sent() {
+        use crate::observation::{Call, Thread, Wrong};
+        let mut ranks: Vec<_> = (0..3).map(|number| rank(number, &[])).collect();
+        let peer = Peer { rank: 1, sent: 1, sent_tags: 7, sent_bytes: 4, ..Default::default() };
+        ranks[0].communicators[0].peers.push(peer);
+        assert_eq!(findings(&ranks, &[])[0].kind, Kind::MESSAGE_NEVER_RECEIVED);
+        let wrong = vec![Wrong { what: "late".into(), error: "MPI_ERR_OTHER".into() }];
+        let call = Some(Call { function: "MPI_Send".into(), wrong, ..Call::default() });
+        ranks[0].threads.push(Thread { call, ..Thread::default() });
+        let kinds: Vec<_> = findings(&ranks, &[]).into_iter().map(|one| one.kind).collect();
+        assert_eq!(kinds, [Kind::CALL_FAILED]);
+    }
+
+    #[test]
     fn a_rank_that_finalizes_without_a_collective_of_the_others_is_found_at_the_end() {
         let mut ranks: Vec<_> = (0..2).map(|number| rank(number, &["MPI_Barrier", "MPI_Bcast"])).collect();
         ranks.push(rank(2, &["MPI_Barrier"]));
