@@ -996,7 +996,7 @@ class InspectKeyval(Record):
 class InspectLeak(Record):
     """The same place across all ranks."""
 
-    #: Whether they are requests whose operation was started and not completed.
+    #: Whether they are requests whose operation was started and that the program did not complete.
     active: Optional[bool]
     #: Number of objects on all ranks together.
     count: int
@@ -2345,7 +2345,7 @@ class ReportJobSite(Record):
 class ReportLeak(Record):
     """The same place across all ranks."""
 
-    #: Whether they are requests whose operation was started and not completed.
+    #: Whether they are requests whose operation was started and that the program did not complete.
     active: Optional[bool]
     #: Number of objects on all ranks together.
     count: int

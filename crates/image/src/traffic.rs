@@ -168,6 +168,8 @@ pub struct Request {
     /// Address of the buffer.
     pub buffer: W64,
     /// Persistent request: when the operation was last started, in ticks; see [`started`](Self::started).
+    /// Shared handle, while messages are recorded: when the call began that completed the first of the requests
+    /// that were not completed when [`entry`](Self::entry) was set; zero if none is completed.
     pub started_at: W64,
     /// Persistent request: return address of the call that started it.
     pub started_from: W64,
@@ -192,8 +194,9 @@ pub struct Request {
     /// send: bit set of those of the first 64 partitions that have been marked ready since the last start.
     pub order: W64,
     /// Send, send and receive: position of its entry in the ring of sent messages plus one, counted without
-    /// wrapping; zero if there is none. Collective, one-sided: handle of the reduction operation, if the
-    /// creating function takes one.
+    /// wrapping; zero if there is none. Shared handle, while messages are recorded: that of the oldest send that
+    /// the program has not completed, zero if unknown. Collective, one-sided: handle of the reduction operation,
+    /// if the creating function takes one.
     pub entry: W64,
     /// Persistent: number of starts. Shared handle: number of requests that have had it.
     pub starts: W64,
@@ -279,6 +282,8 @@ codes! {
         WAITED_IN_PROBE = 512 => "waited for in a probe",
         /// Nonblocking buffered send: completes without its receive.
         BUFFERED = 1024 => "buffered",
+        /// The elements follow one another without gaps, from [`Entry::buffer`] on.
+        GAPLESS = 2048 => "without gaps",
     }
 }
 
@@ -330,7 +335,7 @@ pub struct Entry {
     /// Number plus one of that call's function; zero while the operation is not complete.
     pub waited_in: W64,
     /// With [`EntryFlag::WAITED_IN_PROBE`]: when the probe that found the message began, in ticks. This and
-    /// all following fields have no meaning without that flag.
+    /// the next three fields have no meaning without that flag.
     pub probed: W64,
     /// When that call returned.
     pub probed_until: W64,
@@ -338,6 +343,8 @@ pub struct Entry {
     pub probed_from: W64,
     /// Number plus one of that call's function.
     pub probed_in: W64,
+    /// Address of the buffer that this side specified; zero if unknown, as in older images.
+    pub buffer: W64,
 }
 
 /// The envelope of a recently sent or received message.
@@ -494,7 +501,8 @@ const _: () = {
     assert!(offset_of!(Entry, from) == 64);
     assert!(offset_of!(Entry, waited) == 104);
     assert!(offset_of!(Entry, probed) == 128);
-    assert!(size_of::<Entry>() == 160);
+    assert!(offset_of!(Entry, buffer) == 160);
+    assert!(size_of::<Entry>() == 168);
     assert!(offset_of!(Recent, peer) == 16);
     assert!(offset_of!(Recent, from) == 32);
     assert!(size_of::<Recent>() == 40);

@@ -626,6 +626,83 @@ static void whoever_comes_first(void)
         MPI_Recv(&value, 1, MPI_INT, MPI_ANY_SOURCE, 4, MPI_COMM_WORLD, MPI_STATUS_IGNORE); /* here: whoever_comes_first */
 }
 
+/* finding first_come_by_chance 3 message-race ranks 0 check says received from any rank at */
+static void first_come_by_chance(void)
+{
+    /* Rank 2 sends later, but nothing makes it wait for the first receive. */
+    int value = 0;
+    if (rank == 2)
+        usleep(200 * 1000);
+    if (rank > 0)
+        send(0, 4);
+    for (int i = 1; rank == 0 && i < size; i++)
+        MPI_Recv(&value, 1, MPI_INT, MPI_ANY_SOURCE, 4, MPI_COMM_WORLD, MPI_STATUS_IGNORE); /* here: first_come_by_chance */
+}
+
+/* finding waited_for_before_a_barrier 2 relies-on-buffering ranks [0-1] check says in MPI_Waitall at */
+static void waited_for_before_a_barrier(void)
+{
+    int values[2] = {0, 0};
+    MPI_Request requests[2];
+    if (rank == 0) {
+        for (int i = 0; i < 2; i++)
+            MPI_Isend(&values[i], 1, MPI_INT, 1, 5, MPI_COMM_WORLD, &requests[i]);
+        MPI_Waitall(2, requests, MPI_STATUSES_IGNORE); /* here: waited_for_before_a_barrier */
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    for (int i = 0; rank == 1 && i < 2; i++)
+        receive(0, 5);
+}
+
+/* finding send_never_waited_for 2 request-never-completed ranks 0 says never completed: 1 request */
+static void send_never_waited_for(void)
+{
+    static int value;
+    MPI_Request request;
+    if (rank == 0)
+        MPI_Isend(&value, 1, MPI_INT, 1, 5, MPI_COMM_WORLD, &request); /* here: send_never_waited_for */
+    else
+        receive(0, 5);
+}
+
+/* finding two_receives_into_one_buffer 2 buffer-overlap ranks [0-1] check says were active at once in the same memory */
+static void two_receives_into_one_buffer(void)
+{
+    int values[6] = {0}, all[4] = {0};
+    MPI_Request requests[2];
+    MPI_Irecv(&values[0], 4, MPI_INT, 1 - rank, 5, MPI_COMM_WORLD, &requests[0]);
+    MPI_Irecv(&values[2], 4, MPI_INT, 1 - rank, 6, MPI_COMM_WORLD, &requests[1]); /* here: two_receives_into_one_buffer */
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Send(all, 4, MPI_INT, 1 - rank, 5, MPI_COMM_WORLD);
+    MPI_Send(all, 4, MPI_INT, 1 - rank, 6, MPI_COMM_WORLD);
+    MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+}
+
+/* finding sent_and_received_in_one_buffer 2 buffer-overlap ranks 0 check dies says the send of 4 x MPI_INT at */
+static void sent_and_received_in_one_buffer(void)
+{
+    int values[4] = {0};
+    if (rank == 0)
+        MPI_Sendrecv(values, 4, MPI_INT, 1, 5, values, 4, MPI_INT, 1, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE); /* here: sent_and_received_in_one_buffer */
+    else
+        MPI_Sendrecv_replace(values, 4, MPI_INT, 0, 5, 0, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
+/* finding other_type_from_a_member 2 collective-mismatch ranks [0-1] says type signature */
+static void other_type_from_a_member(void)
+{
+    int value = 1, all[2], counts[2] = {1, 1}, places[2] = {0, 1};
+    MPI_Datatype type = rank == 0 ? MPI_INT : MPI_FLOAT;
+    MPI_Allgatherv(&value, 1, type, all, counts, places, type, MPI_COMM_WORLD); /* here: other_type_from_a_member */
+}
+
+/* finding sent_after_the_end 2 call-failed ranks [0-1] dies says after MPI_Finalize (MPI_ERR_OTHER) */
+static void sent_after_the_end(void)
+{
+    MPI_Finalize();
+    MPI_Barrier(MPI_COMM_WORLD); /* here: sent_after_the_end */
+}
+
 static const struct {
     const char *name;
     void (*run)(void);
@@ -674,6 +751,13 @@ static const struct {
     {"freed_receive", freed_receive},
     {"matched_and_left", matched_and_left},
     {"partitioned_ends_differ_in_size", partitioned_ends_differ_in_size},
+    {"first_come_by_chance", first_come_by_chance},
+    {"waited_for_before_a_barrier", waited_for_before_a_barrier},
+    {"send_never_waited_for", send_never_waited_for},
+    {"two_receives_into_one_buffer", two_receives_into_one_buffer},
+    {"sent_and_received_in_one_buffer", sent_and_received_in_one_buffer},
+    {"other_type_from_a_member", other_type_from_a_member},
+    {"sent_after_the_end", sent_after_the_end},
 };
 
 int main(int argc, char **argv)

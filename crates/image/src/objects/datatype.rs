@@ -100,6 +100,13 @@ pub struct Datatype {
 }
 
 impl Datatype {
+    /// Whether it is a predefined type of a single element, so that several of it follow one another without
+    /// gaps. Its signature must be known.
+    #[must_use]
+    pub fn is_one_element(&self) -> bool {
+        self.combiner.get() == Combiner::NAMED.0 && self.elements.get() == 1
+    }
+
     /// The signature; `None` if it is unknown or agrees with everything.
     #[must_use]
     pub fn signature(&self) -> Option<Signature> {

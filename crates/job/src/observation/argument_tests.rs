@@ -18,11 +18,12 @@ fn wrong(name: &str, on: [u64; 3], peer: i32, tag: i32) -> Vec<String> {
     wrong_in(State::INITIALIZED, name, on, peer, tag)
 }
 
+/// The same, of a rank in this state.
 fn wrong_in(state: State, name: &str, on: [u64; 3], peer: i32, tag: i32) -> Vec<String> {
     let sample = TestImage::new("arguments", 0, 2);
     sample.has_comm(WORLD, "MPI_COMM_WORLD", 2);
-    sample.state(state);
     sample.enters(name, on, peer, tag);
+    sample.state(state);
     let image = open_fd(sample.fd.try_clone().unwrap(), "sample").unwrap();
     let process = Process::read(&image, Some(Moment::now())).unwrap();
     let context = SymbolContext::new(&process, &NoSymbols);
@@ -49,6 +50,17 @@ fn valid_arguments_are_not_reported() {
 }
 
 #[test]
+fn communication_before_mpi_is_initialized_or_after_it_is_finalized_is_wrong() {
+    let at = |state| wrong_in(state, "MPI_Send", [WORLD, INT, 1], 1, 0);
+    assert_eq!(at(State::STARTED), ["MPI_ERR_OTHER: MPI_COMM_WORLD before MPI_Init"]);
+    assert_eq!(at(State::FINALIZED), ["MPI_ERR_OTHER: MPI_COMM_WORLD after MPI_Finalize"]);
+    assert_eq!(at(State::FINALIZING), [""; 0], "an attribute's callback may communicate");
+    assert_eq!(at(State::INITIALIZED), [""; 0]);
+    assert_eq!(wrong_in(State::FINALIZED, "MPI_Get_version", [0; 3], 0, 0), [""; 0]);
+    assert_eq!(wrong_in(State::STARTED, "MPI_Abort", [WORLD, 0, 0], 0, 0), [""; 0]);
+}
+
+#[test]
 fn invalid_arguments_are_reported_with_their_error_class() {
     let minus_one = u64::MAX;
     assert_eq!(wrong("MPI_Send", [WORLD, INT, minus_one], 1, 0), ["MPI_ERR_COUNT: count -1"]);
@@ -61,13 +73,4 @@ fn invalid_arguments_are_reported_with_their_error_class() {
     assert_eq!(root, ["MPI_ERR_ROOT: root 2 on MPI_COMM_WORLD with 2 ranks"]);
     let comm = 0x0400_0000;
     assert_eq!(wrong("MPI_Send", [comm, INT, minus_one], 9, 0), ["MPI_ERR_COMM: MPI_COMM_NULL"]);
-}
-
-#[test]
-fn communication_outside_the_lifetime_of_the_library_is_reported() {
-    let barrier = |state: State| wrong_in(state, "MPI_Barrier", [WORLD, 0, 0], 0, 0);
-    assert_eq!(barrier(State::STARTED), ["MPI_ERR_OTHER: MPI_COMM_WORLD before MPI_Init"]);
-    assert_eq!(barrier(State::FINALIZED), ["MPI_ERR_OTHER: MPI_COMM_WORLD after MPI_Finalize"]);
-    assert_eq!(barrier(State::INITIALIZED), [""; 0]);
-    assert_eq!(wrong_in(State::STARTED, "MPI_Abort", [WORLD, 0, 0], 0, 0), [""; 0]);
 }

@@ -43,8 +43,8 @@ pub struct Given<'a, 'i, S> {
 impl<S: Source> Given<'_, '_, S> {
     /// Returns its invalid arguments. The object is checked first: without it the others are meaningless.
     pub fn wrong(&self) -> Vec<Wrong> {
-        if let Some(early) = self.lifetime() {
-            return vec![early];
+        if let Some(lifetime) = self.lifetime() {
+            return vec![lifetime];
         }
         if let Some(object) = self.object() {
             return vec![object];
@@ -64,7 +64,8 @@ impl<S: Source> Given<'_, '_, S> {
         found.into_iter().flatten().collect()
     }
 
-    /// Checks for a predefined communicator before it exists, or when it no longer does.
+    /// Checks for a predefined communicator before it exists, or when it no longer does. Those of sessions do
+    /// not depend on `MPI_Init`.
     fn lifetime(&self) -> Option<Wrong> {
         let when = match self.rank.process().state {
             State::STARTED => "before MPI_Init",

@@ -59,6 +59,10 @@ pub struct Line {
     pub failed: bool,
     /// Bits of [`EntryFlag`].
     pub flags: u32,
+    /// Address of the buffer; zero if unknown.
+    pub buffer: u64,
+    /// Handle of the datatype.
+    pub datatype: u64,
     /// Arguments passed; shared by all messages of one source line.
     pub named: Arc<Named>,
     /// When it was posted, in nanoseconds of `CLOCK_MONOTONIC`.
@@ -191,6 +195,8 @@ impl Line {
             partitioned: has(EntryFlag::PARTITIONED),
             failed: has(EntryFlag::ERROR),
             flags: entry.flags.get(),
+            buffer: entry.buffer.get(),
+            datatype: entry.datatype.get(),
             named: Arc::default(),
             posted_ns: clock.ns_at(entry.posted.get()),
             waited: call(&entry.waited_in, &entry.waited_from, [&entry.waited, &entry.completed]),

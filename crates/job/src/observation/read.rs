@@ -5,8 +5,8 @@ use super::context::Context;
 use super::requests;
 use super::special::Special;
 use super::{
-    AWAITS_THREAD, Need, Observation, Receive, Stage, Thread, envelopes, faults, history, ledger, locks,
-    windows,
+    AWAITS_THREAD, Call, Need, Observation, Receive, Stage, Thread, envelopes, faults, history, ledger,
+    locks, windows,
 };
 use super::{calls, collective_objects, message_calls, raised, thread_level};
 use crate::model::locate::Locate;
@@ -135,8 +135,11 @@ impl Stage {
 
 fn thread<S: Source>(facts: &ThreadFacts, calls: &calls::Reader<'_, '_, S>, context: &dyn Context) -> Thread {
     let process = calls.rank.process();
-    // Few calls are allowed after MPI_Finalize, and none of them waits.
-    let call = calls.call(facts).filter(|call| !process.finalized() || !call.wrong.is_empty());
+    let call = calls.call(facts).and_then(|call| match process.finalized() {
+        false => Some(call),
+        // Nothing is waited for any more, but the call may be what the library ended the process for.
+        true => (!call.wrong.is_empty()).then(|| Call { needs: Vec::new(), any: false, ..call }),
+    });
     let polls = process.polls(facts);
     let outside = call.is_none();
     Thread {

@@ -43,7 +43,7 @@ pub struct Site {
     pub function: String,
     /// `file:line`, or function (otherwise module) and offset.
     pub place: String,
-    /// Whether they are requests whose operation was started and not completed.
+    /// Whether they are requests whose operation was started and that the program did not complete.
     pub active: bool,
     /// For active requests: where another request was stored in the variable holding the handle.
     pub overwritten: Option<String>,
@@ -63,7 +63,7 @@ pub struct Leak {
     pub place: String,
     /// Number of objects on all ranks together.
     pub count: u64,
-    /// Whether they are requests whose operation was started and not completed.
+    /// Whether they are requests whose operation was started and that the program did not complete.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub active: bool,
     /// For active requests: where another request was stored in the variable holding the handle. Reported by
@@ -125,8 +125,10 @@ pub fn count<S: Source>(reader: &Reader<'_, S>, kind: Kind) -> Result<Count, Err
     Ok(count)
 }
 
+/// Whether a request's operation was started and the program has not completed it. What has a shared handle is
+/// such a request too, although the library has completed it.
 fn is_active(head: &Head) -> bool {
-    live::is_under_way(head) && head.flags.get() & Flag::CANCELLED.0 == 0 && !live::is_shared(head)
+    live::is_under_way(head) && head.flags.get() & Flag::CANCELLED.0 == 0 || live::is_shared(head)
 }
 
 /// Returns the return address of the call that stored another request in the variable of an active one; zero
@@ -179,7 +181,7 @@ pub fn sites<S: Source>(
     for kind in Kind::ALL {
         heads(image, *kind, |index, head, n| {
             let active = *kind == Kind::Request && is_active(head);
-            let lost = active && head.flags.get() & Flag::OVERWRITTEN.0 != 0;
+            let lost = active && !live::is_shared(head) && head.flags.get() & Flag::OVERWRITTEN.0 != 0;
             let over = if lost { overwritten_from(image, index) } else { 0 };
             if live::is_live(head) && n > 0 {
                 found.add((*kind, u32::from(head.made_by.get()), head.made_from.get(), active, over), n);

@@ -268,12 +268,12 @@ rare_hook! {
 }
 hook! {
     sizes inlined
-    MPI_Bsend (buf: usize, count: Count, datatype: A::Handle, dest: c_int, tag: c_int, comm: A::Handle)
+    MPI_Bsend (buf: *const c_void, count: Count, datatype: A::Handle, dest: c_int, tag: c_int, comm: A::Handle)
     also { MPI_Bsend_c, MPI_Rsend, MPI_Rsend_c }
     counts { count } vectors { }
     note { object: comm, datatype: datatype, count: count, peer: dest, tag: tag }
     bytes { if takes_part(dest) { count * datatype } }
-    before { traffic::blocking::before_send_rare(i64::from(count), datatype, dest, tag, comm) }
+    before { traffic::blocking::before_send_rare(buf.addr(), i64::from(count), datatype, dest, tag, comm) }
     after { traffic::blocking::after_send_rare(dest, tag, comm) }
 }
 rare_hook! {
@@ -1607,7 +1607,7 @@ hook! {
     MPI_Recv (buf: *mut c_void, count: c_int, datatype: A::Handle, source: c_int, tag: c_int, comm: A::Handle, status: *mut c_void)
     note { object: comm, datatype: datatype, count: count, peer: source, tag: tag }
     bytes { }
-    before { traffic::blocking::before_receive(source, tag, comm, &mut status) }
+    before { traffic::blocking::before_receive((buf.addr(), i64::from(count), datatype), source, tag, comm, &mut status) }
     after { traffic::blocking::after_receive(source, tag, status) }
 }
 hook! {
@@ -1615,7 +1615,7 @@ hook! {
     MPI_Recv_c (buf: *mut c_void, count: i64, datatype: A::Handle, source: c_int, tag: c_int, comm: A::Handle, status: *mut c_void)
     note { object: comm, datatype: datatype, count: count, peer: source, tag: tag }
     bytes { }
-    before { traffic::blocking::before_receive(source, tag, comm, &mut status) }
+    before { traffic::blocking::before_receive((buf.addr(), i64::from(count), datatype), source, tag, comm, &mut status) }
     after { traffic::blocking::after_receive(source, tag, status) }
 }
 rare_hook! {
@@ -1829,17 +1829,17 @@ hook! {
     MPI_Send (buf: *const c_void, count: c_int, datatype: A::Handle, dest: c_int, tag: c_int, comm: A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: dest, tag: tag }
     bytes { if takes_part(dest) { count * datatype } }
-    before { traffic::blocking::before_send(i64::from(count), datatype, dest, tag, comm) }
+    before { traffic::blocking::before_send(buf.addr(), i64::from(count), datatype, dest, tag, comm) }
     after { traffic::blocking::after_send(dest, tag, comm) }
 }
 hook! {
     sizes inlined
-    MPI_Send_c (buf: usize, count: Count, datatype: A::Handle, dest: c_int, tag: c_int, comm: A::Handle)
+    MPI_Send_c (buf: *const c_void, count: Count, datatype: A::Handle, dest: c_int, tag: c_int, comm: A::Handle)
     also { MPI_Ssend, MPI_Ssend_c }
     counts { count } vectors { }
     note { object: comm, datatype: datatype, count: count, peer: dest, tag: tag }
     bytes { if takes_part(dest) { count * datatype } }
-    before { traffic::blocking::before_send(i64::from(count), datatype, dest, tag, comm) }
+    before { traffic::blocking::before_send(buf.addr(), i64::from(count), datatype, dest, tag, comm) }
     after { traffic::blocking::after_send(dest, tag, comm) }
 }
 rare_hook! {
@@ -1856,7 +1856,7 @@ hook! {
     MPI_Sendrecv (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, dest: c_int, sendtag: c_int, recvbuf: *mut c_void, recvcount: c_int, recvtype: A::Handle, source: c_int, recvtag: c_int, comm: A::Handle, status: *mut c_void)
     note { object: comm, datatype: sendtype, count: sendcount, peer: dest, tag: sendtag, extra0: source, extra1: recvtag }
     bytes { if takes_part(dest) { sendcount * sendtype } }
-    before { traffic::blocking::before_receive(source, recvtag, comm, &mut status), traffic::blocking::before_send(i64::from(sendcount), sendtype, dest, sendtag, comm) }
+    before { traffic::blocking::before_receive((recvbuf.addr(), i64::from(recvcount), recvtype), source, recvtag, comm, &mut status), traffic::blocking::before_send(sendbuf.addr(), i64::from(sendcount), sendtype, dest, sendtag, comm) }
     after { traffic::blocking::after_send(dest, sendtag, comm), traffic::blocking::after_receive(source, recvtag, status) }
 }
 hook! {
@@ -1864,17 +1864,17 @@ hook! {
     MPI_Sendrecv_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, dest: c_int, sendtag: c_int, recvbuf: *mut c_void, recvcount: i64, recvtype: A::Handle, source: c_int, recvtag: c_int, comm: A::Handle, status: *mut c_void)
     note { object: comm, datatype: sendtype, count: sendcount, peer: dest, tag: sendtag, extra0: source, extra1: recvtag }
     bytes { if takes_part(dest) { sendcount * sendtype } }
-    before { traffic::blocking::before_receive(source, recvtag, comm, &mut status), traffic::blocking::before_send(i64::from(sendcount), sendtype, dest, sendtag, comm) }
+    before { traffic::blocking::before_receive((recvbuf.addr(), i64::from(recvcount), recvtype), source, recvtag, comm, &mut status), traffic::blocking::before_send(sendbuf.addr(), i64::from(sendcount), sendtype, dest, sendtag, comm) }
     after { traffic::blocking::after_send(dest, sendtag, comm), traffic::blocking::after_receive(source, recvtag, status) }
 }
 hook! {
     sizes inlined
-    MPI_Sendrecv_replace (buf: usize, count: Count, datatype: A::Handle, dest: c_int, sendtag: c_int, source: c_int, recvtag: c_int, comm: A::Handle, status: *mut c_void)
+    MPI_Sendrecv_replace (buf: *mut c_void, count: Count, datatype: A::Handle, dest: c_int, sendtag: c_int, source: c_int, recvtag: c_int, comm: A::Handle, status: *mut c_void)
     also { MPI_Sendrecv_replace_c }
     counts { count } vectors { }
     note { object: comm, datatype: datatype, count: count, peer: dest, tag: sendtag, extra0: source, extra1: recvtag }
     bytes { if takes_part(dest) { count * datatype } }
-    before { traffic::blocking::before_receive(source, recvtag, comm, &mut status), traffic::blocking::before_send_rare(i64::from(count), datatype, dest, sendtag, comm) }
+    before { traffic::blocking::before_receive((buf.addr(), i64::from(count), datatype), source, recvtag, comm, &mut status), traffic::blocking::before_send_rare(0, i64::from(count), datatype, dest, sendtag, comm) }
     after { traffic::blocking::after_send_rare(dest, sendtag, comm), traffic::blocking::after_receive(source, recvtag, status) }
 }
 rare_hook! {

@@ -5,6 +5,7 @@ use super::reader::Reader;
 use crate::base::call_fields::of_request;
 use mpi_abi::Fields;
 use mpiscope_image::Source;
+use mpiscope_image::derive::live;
 use mpiscope_image::objects::{self, Comm};
 use mpiscope_image::traffic::{Request, RequestKind};
 
@@ -47,7 +48,8 @@ pub(super) fn significant<S: Source>(reader: &Reader<'_, S>, record: &Request) -
 /// Returns the handle of a request's operation, if the function that created it has one.
 pub(super) fn reduction<S: Source>(reader: &Reader<'_, S>, record: &Request) -> Option<u64> {
     let code = kind_of(record);
-    let may = matches!(code, RequestKind::COLLECTIVE | RequestKind::RMA);
+    let own = !live::is_shared(&record.head);
+    let may = own && matches!(code, RequestKind::COLLECTIVE | RequestKind::RMA);
     (may && significant(reader, record).op).then(|| record.entry.get())
 }
 

@@ -320,10 +320,12 @@ impl Open {
         comms.retain(|identity, _| taken.rings.iter().any(|(known, ..)| known == identity));
         // A place that is not known yet may be known next time.
         let mut place = |address: u64| {
-            if !places.contains_key(&address) {
-                places.insert(address, places::noted(&process.modules, address)?);
+            if let Some(known) = places.get(&address) {
+                return Some(known.clone());
             }
-            places.get(&address).cloned()
+            let noted = places::noted(&process.modules, address)?;
+            places.insert(address, noted.clone());
+            Some(noted)
         };
         let history =
             taken.rings.iter().filter(|(_, newest, _)| *newest > 0).map(|(comm, newest, entered)| {

@@ -149,8 +149,14 @@ pub(super) fn forbidden(observations: &[Observation], whose: &Whose) -> Vec<Find
 const CAUSED_BY_OTHERS: [&str; 3] = ["MPI_ERR_PROC_ABORTED", "MPI_ERR_PROC_FAILED", "MPI_ERR_REVOKED"];
 
 /// Calls in which the library has found an error, and that have not returned, unless it is known already what
-/// was wrong: `known` are other findings.
-pub(super) fn raised(observations: &[Observation], whose: &Whose, known: &[Finding]) -> Vec<Finding> {
+/// was wrong: `known` are other findings, and `apart` says whether a process was in a collective whose members
+/// did not agree, in which it may get messages of another length.
+pub(super) fn raised(
+    observations: &[Observation],
+    whose: &Whose,
+    known: &[Finding],
+    apart: &dyn Fn(&Members, &Raised) -> bool,
+) -> Vec<Finding> {
     let first_end = observations.iter().filter_map(|seen| seen.last.map(|last| last.ended_ns)).min();
     let mut found: BTreeMap<(&str, Option<&str>, &str), Members> = BTreeMap::new();
     for seen in observations {
@@ -162,6 +168,7 @@ pub(super) fn raised(observations: &[Observation], whose: &Whose, known: &[Findi
             CAUSED_BY_OTHERS.contains(&&*raised.error)
                 || (follows && !WRONG_USE.contains(&&*raised.error))
                 || (raised.error == "MPI_ERR_TRUNCATE" && has(Kind::TRUNCATED))
+                || (!WRONG_USE.contains(&&*raised.error) && apart(&who, raised))
                 || given.flat_map(|call| &call.wrong).next().is_some()
         };
         let all = seen.threads.iter().filter_map(|thread| thread.raised.as_deref());
@@ -266,7 +273,7 @@ mod tests {
     fn a_call_in_which_the_library_found_an_error_and_that_did_not_return_is_a_finding_with_its_class() {
         let job =
             [failing(0, "MPI_ERR_OP", 10), failing(2, "MPI_ERR_OP", 20), failing(1, "MPI_ERR_OTHER", 5)];
-        let found = |known: &[Finding]| raised(&job, &Whose::of(&job), known);
+        let found = |known: &[Finding]| raised(&job, &Whose::of(&job), known, &|_, _| false);
         let said: Vec<_> = found(&[]).into_iter().map(|one| one.sentence).collect();
         let wanted = [
             "ranks [0,2]: MPI_Put at a.c:9 failed with MPI_ERR_OP, and did not return",
@@ -277,7 +284,8 @@ mod tests {
 
     #[test]
     fn errors_caused_by_another_ranks_end_or_reported_elsewhere_are_not_findings() {
-        let found = |job: &[Observation], known: &[Finding]| raised(job, &Whose::of(job), known).len();
+        let found =
+            |job: &[Observation], known: &[Finding]| raised(job, &Whose::of(job), known, &|_, _| false).len();
         let job = [failing(0, "MPI_ERR_OTHER", 10), failing(1, "MPI_ERR_PROC_FAILED", 4), rank(2, "", 1)];
         assert_eq!(found(&job, &[]), 0, "another one had ended, or it says so itself");
         let truncated = [failing(0, "MPI_ERR_TRUNCATE", 10)];
@@ -293,6 +301,15 @@ mod tests {
         let call = given[0].threads[0].call.as_mut().unwrap();
         call.wrong.push(Wrong { what: "count -1".into(), error: "MPI_ERR_COUNT".into() });
         assert_eq!(found(&given, &[]), 0);
+    }
+
+    #[test]
+    fn errors_that_follow_from_a_mismatched_collective_are_not_findings() {
+        let found = |error: &str| {
+            let job = [failing(0, error, 10)];
+            raised(&job, &Whose::of(&job), &[], &|_, raised| raised.function == "MPI_Put").len()
+        };
+        assert_eq!((found("MPI_ERR_TRUNCATE"), found("MPI_ERR_ROOT")), (0, 1), "an invalid root is a cause");
     }
 
     #[test]

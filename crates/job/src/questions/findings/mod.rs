@@ -7,7 +7,8 @@
 //!                                                         └─► messages longer than their receive buffers
 //! ledgers of both ends, where they are recorded ──────────┬─► type signatures that differ
 //!                                                         ├─► ranks that would wait for each other without buffering
-//!                                                         └─► receives from any source that other messages matched too
+//!                                                         ├─► receives from any source that other messages matched too
+//!                                                         └─► messages of one rank that shared memory
 //! faults observed in calls ─┬───────────────────────────────► truncated messages, requests freed while active, failed calls
 //!                           └───────────────────────────────► calls on windows outside their epochs
 //! objects that were not freed ──────────────────────────────► leaked handles, requests never completed
@@ -23,6 +24,7 @@ mod failed;
 #[cfg(test)]
 mod ledger_tests;
 mod mismatches;
+mod overlaps;
 mod pending;
 mod races;
 mod strict;
@@ -30,13 +32,16 @@ mod wrong_ends;
 
 use super::why::messages::Pairs;
 use super::why::{
-    Message, Peer, ProcessIndex, RIGHT_LAUNCHER, Receive, Snapshot, Words, disagreements, whole, worlds,
+    Message, Outcome, Peer, ProcessIndex, RIGHT_LAUNCHER, Receive, Snapshot, Words, disagreements, whole,
+    worlds,
 };
+use crate::base::waiting_functions::is_collective_that_waits;
 use crate::jobs::worlds::{Members, Worlds};
 use crate::model::objects::Kind as Object;
-use crate::observation::{Observation, Stage};
+use crate::observation::{Observation, Raised, Stage};
 use crate::questions::leaks::Leak;
 pub(in crate::questions) use failed::wrong_use;
+use mpi_abi::{FunctionId, Waits};
 pub use pending::finalizes;
 use serde::Serialize;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -72,6 +77,8 @@ impl Kind {
     pub const RELIES_ON_BUFFERING: Self = Self("relies-on-buffering");
     /// A receive from any source that messages from several ranks matched.
     pub const MESSAGE_RACE: Self = Self("message-race");
+    /// Two messages of a rank were under way at the same time in the same memory, and one was received into it.
+    pub const BUFFER_OVERLAP: Self = Self("buffer-overlap");
     /// A request was freed while its operation was active.
     pub const REQUEST_FREED_ACTIVE: Self = Self("request-freed-active");
     /// A call returned an error whose class indicates invalid arguments or a call at the wrong time, or had
@@ -116,13 +123,26 @@ pub fn findings(observations: &[Observation], leaks: &[Leak]) -> Vec<Finding> {
     found.extend(snapshot.unequal.iter().map(|one| wrong_ends::unequal(one, &words)));
     found.extend(strict::rings(observations, &words));
     found.extend(races::wildcards(observations, &words));
+    found.extend(overlaps::overlaps(observations, &whose));
     found.extend(pending::freed_active(observations, &whose));
     found.extend(pending::at_finalize(observations, &whose));
     found.extend(failed::calls(observations, &whose));
     found.extend(failed::never_returned(observations, &whose));
     found.extend(failed::untimely(observations, &whose));
     found.extend(failed::forbidden(observations, &whose));
-    found.extend(failed::raised(observations, &whose, &found));
+    let apart = |who: &Members, raised: &Raised| {
+        let all = differ.iter().flat_map(|mismatch| &mismatch.groups);
+        let completes = FunctionId::from_name(&raised.function)
+            .is_some_and(|function| function.properties().waits == Waits::REQUESTS);
+        let mut same = all.filter(|(one, _)| {
+            let function = &one.signature.function;
+            let itself = **function == *raised.function && one.place.as_deref() == raised.place.as_deref();
+            itself || completes && !is_collective_that_waits(function)
+        });
+        same.any(|(_, members)| members.iter().any(|member| words.members([*member]) == *who))
+    };
+    let raised = failed::raised(observations, &whose, &found, &apart);
+    found.extend(raised);
     // A process that has not called MPI_Finalize may yet receive what is missing.
     let at_the_end = |seen: &Observation| seen.stage == Stage::Finalized || finalizes(seen);
     if !observations.is_empty() && observations.iter().all(at_the_end) {
@@ -216,7 +236,14 @@ fn unreceived(
     };
     let mut found: BTreeMap<(ProcessIndex, Alike), (u64, &Message)> = BTreeMap::new();
     for (sender, process) in (0..).zip(&snapshot.processes) {
-        for message in process.sent.iter().filter(|message| !is_untold(message)) {
+        // The last message of a call that cannot succeed has not been sent.
+        let cannot_succeed = process.failed.iter().filter(|one| matches!(one.outcome, Outcome::Given(_)));
+        let unsent: HashSet<*const Message> = cannot_succeed
+            .filter_map(|one| process.sent.iter().rfind(|message| message.place == one.place))
+            .map(std::ptr::from_ref)
+            .collect();
+        let is_sent = |message: &&Message| !unsent.contains(&std::ptr::from_ref(*message));
+        for message in process.sent.iter().filter(|message| !is_untold(message)).filter(is_sent) {
             // Messages matched but not received, and those whose receive is not complete, are reported
             // elsewhere.
             if pairs.is_matched(message)
@@ -491,6 +518,83 @@ mod tests {
         let mut partly = wrong;
         partly[1].history[0].kinds[0].elements = None;
         assert_eq!(findings(&partly, &[]), [], "what agrees with everything is not wrong");
+    }
+
+    #[test]
+    fn members_that_each_send_what_they_expect_but_not_the_same_elements_are_found() {
+        let job = |function: &str, kinds: [u8; 3]| {
+            let member = |me: u32| {
+                let own = Mixture::one(Element::new(kinds[me as usize], 4));
+                let (gives, expects) = (own.stored()[1], own.times(3).stored()[1]);
+                let mut seen = rank(me, &[function]);
+                let given = &mut seen.history[0].kinds[0];
+                let difference = own.times(3).less(own.times(3));
+                (given.totals, given.elements) =
+                    (Some((12, 12)), Some(ElementKinds { difference, gives, expects }));
+                seen
+            };
+            findings(&(0..3).map(member).collect::<Vec<_>>(), &[]).len()
+        };
+        assert_eq!(job("MPI_Allgatherv", *b"iif"), 1);
+        assert_eq!(job("MPI_Allgatherv", *b"iii"), 0);
+        assert_eq!(job("MPI_Alltoallv", *b"iif"), 0, "each may send only to itself");
+    }
+
+    #[test]
+    fn ranks_that_free_or_leave_requests_at_one_line_share_a_finding() {
+        use crate::observation::faults::{Fault, Kind as Fails};
+        let freed = Fault {
+            kind: Fails::FreedActive,
+            function: "MPI_Request_free".into(),
+            place: Some("a.c:5".into()),
+            comm: 9,
+            peer: 0,
+            tag: -1,
+            room: None,
+            bytes: 0,
+            error: None,
+            times: 1,
+        };
+        let ranks: Vec<_> =
+            (0..3).map(|me| Observation { faults: vec![freed.clone()], ..rank(me, &[]) }).collect();
+        let found = findings(&ranks, &[]);
+        let said: Vec<_> = found.iter().map(|one| one.sentence.as_str()).collect();
+        let wanted = "ranks [0-2] freed a request whose operation was not complete: MPI_Request_free at a.c:5, 3 times";
+        assert_eq!(said, [wanted]);
+    }
+
+    #[test]
+    fn an_error_in_the_wait_for_a_mismatched_collective_is_not_another_finding() {
+        use crate::observation::Thread;
+        let found = |functions: [&str; 2], fails: &str| {
+            let mut ranks = [0, 1, 2].map(|me| rank(me, &[functions[usize::from(me == 0)]]));
+            let raised = Raised {
+                function: fails.into(),
+                place: Some("a.c:8".into()),
+                error: "MPI_ERR_TRUNCATE".into(),
+                at_ns: 1,
+            };
+            ranks[0].threads.push(Thread { raised: Some(Box::new(raised)), ..Thread::default() });
+            findings(&ranks, &[]).into_iter().map(|one| one.kind).collect::<Vec<_>>()
+        };
+        assert_eq!(found(["MPI_Ibarrier", "MPI_Ibcast"], "MPI_Wait"), [Kind::COLLECTIVE_MISMATCH]);
+        let both = [Kind::COLLECTIVE_MISMATCH, Kind::CALL_FAILED];
+        assert_eq!(found(["MPI_Barrier", "MPI_Bcast"], "MPI_Wait"), both, "it does not complete that one");
+        assert_eq!(found(["MPI_Ibarrier", "MPI_Ibcast"], "MPI_Recv"), both);
+    }
+
+    #[test]
+    fn a_message_of_a_call_that_could_not_succeed_was_not_sent() {
+        use crate::observation::{Call, Thread, Wrong};
+        let mut ranks: Vec<_> = (0..3).map(|number| rank(number, &[])).collect();
+        let peer = Peer { rank: 1, sent: 1, sent_tags: 7, sent_bytes: 4, ..Default::default() };
+        ranks[0].communicators[0].peers.push(peer);
+        assert_eq!(findings(&ranks, &[])[0].kind, Kind::MESSAGE_NEVER_RECEIVED);
+        let wrong = vec![Wrong { what: "late".into(), error: "MPI_ERR_OTHER".into() }];
+        let call = Some(Call { function: "MPI_Send".into(), wrong, ..Call::default() });
+        ranks[0].threads.push(Thread { call, ..Thread::default() });
+        let kinds: Vec<_> = findings(&ranks, &[]).into_iter().map(|one| one.kind).collect();
+        assert_eq!(kinds, [Kind::CALL_FAILED]);
     }
 
     #[test]

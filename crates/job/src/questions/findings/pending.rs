@@ -2,29 +2,35 @@
 
 use super::{Finding, Kind, Whose};
 use crate::jobs::worlds::Members;
-use crate::observation::faults::{self, Fault};
+use crate::observation::faults;
 use crate::observation::{Observation, Stage};
+use std::collections::BTreeMap;
 
-/// Returns requests that were freed while their operation was active.
+/// Returns requests that were freed while their operation was active, one finding for each line.
 pub(super) fn freed_active(observations: &[Observation], whose: &Whose) -> Vec<Finding> {
-    let seen = observations.iter().flat_map(|seen| seen.faults.iter().map(move |fault| (seen, fault)));
-    let freed = seen.filter(|(_, fault)| fault.kind == faults::Kind::FreedActive);
-    let finding = |(seen, fault): (&Observation, &Fault)| {
-        let who = whose.who(seen);
-        let at = fault.place.as_ref().map_or_else(String::new, |place| format!(" at {place}"));
-        let times = if fault.times > 1 { format!(", {} times", fault.times) } else { String::new() };
+    let mut found: BTreeMap<(&str, Option<&str>), (Members, u64)> = BTreeMap::new();
+    for seen in observations {
+        for fault in seen.faults.iter().filter(|fault| fault.kind == faults::Kind::FreedActive) {
+            let line = (fault.function.as_str(), fault.place.as_deref());
+            let (ranks, times) = found.entry(line).or_default();
+            ranks.join(whose.who(seen));
+            *times = times.saturating_add(fault.times);
+        }
+    }
+    let finding = |((function, place), (ranks, times)): ((&str, Option<&str>), (Members, u64))| {
+        let at = place.map_or_else(String::new, |place| format!(" at {place}"));
+        let times = if times > 1 { format!(", {times} times") } else { String::new() };
         Finding {
             kind: Kind::REQUEST_FREED_ACTIVE,
             sentence: format!(
-                "{} freed a request whose operation was not complete: {}{at}{times}",
-                who.named(),
-                fault.function
+                "{} freed a request whose operation was not complete: {function}{at}{times}",
+                ranks.named()
             ),
-            ranks: who,
-            line: fault.place.clone(),
+            ranks,
+            line: place.map(str::to_owned),
         }
     };
-    freed.map(finding).collect()
+    found.into_iter().map(finding).collect()
 }
 
 /// Returns the processes whose receives were freed while active, with the tag; `None` for any tag.
@@ -41,23 +47,25 @@ pub fn finalizes(seen: &Observation) -> bool {
     calls.any(|call| call.function == "MPI_Finalize")
 }
 
-/// Returns ranks that called `MPI_Finalize` before completing something they should have.
+/// Returns ranks that called `MPI_Finalize` before completing something they should have, one finding for
+/// each thing and line.
 pub(super) fn at_finalize(observations: &[Observation], whose: &Whose) -> Vec<Finding> {
-    let finding = |seen: &Observation| {
+    let mut found: BTreeMap<(String, Option<String>), Members> = BTreeMap::new();
+    for seen in observations {
         let inside = finalizes(seen);
-        if !inside && seen.stage != Stage::Finalized {
-            return None;
+        if (inside || seen.stage == Stage::Finalized)
+            && let Some(left) = pending(seen, inside)
+        {
+            found.entry(left).or_default().join(whose.who(seen));
         }
-        let (what, place) = pending(seen, inside)?;
-        let who = whose.who(seen);
-        Some(Finding {
-            kind: Kind::WORK_PENDING,
-            sentence: format!("{} called MPI_Finalize with {what}", who.named()),
-            ranks: who,
-            line: place,
-        })
+    }
+    let finding = |((what, place), ranks): ((String, Option<String>), Members)| Finding {
+        kind: Kind::WORK_PENDING,
+        sentence: format!("{} called MPI_Finalize with {what}", ranks.named()),
+        ranks,
+        line: place,
     };
-    observations.iter().filter_map(finding).collect()
+    found.into_iter().map(finding).collect()
 }
 
 /// Returns the first thing left incomplete, and where it was started. Requests left when `MPI_Finalize` has

@@ -8,7 +8,7 @@ use super::snapshot::{
     Collective, CommIndex, Condition, FREED, FUNCTION, Need, PARTS, Process, ProcessIndex, Snapshot,
 };
 use crate::observation::{Between, ElementKinds, RootBetween};
-use mpiscope_image::mixture;
+use mpiscope_image::mixture::{self, Mixture};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::hash::Hash;
 
@@ -281,6 +281,21 @@ fn rootless<'a>(given: &Given<'a>, members: usize) -> Option<Mismatch<'a>> {
     (!agree).then(|| Mismatch { difference: "root", sums: None, groups: groups() })
 }
 
+/// Collectives with individual counts in which every member receives what all members send.
+const TO_ALL_ALIKE: [&str; 3] = ["MPI_Allgatherv", "MPI_Iallgatherv", "MPI_Allgatherv_init"];
+
+/// Whether two members of such a collective send and expect elements of one kind each, but not of the same.
+/// (With two groups, each expects what the other one sends.)
+fn of_two_kinds(given: &Given<'_>) -> bool {
+    let mut kinds = given.iter().filter_map(|(collective, _)| {
+        let own = collective.elements.filter(|elements| elements.gives == elements.expects)?;
+        let alike = TO_ALL_ALIKE.contains(&collective.signature.function.trim_end_matches("_c"));
+        Mixture::from_stored([0, own.gives]).element().filter(|_| alike)
+    });
+    let first = kinds.next();
+    kinds.any(|kind| Some(kind) != first)
+}
+
 /// All members together send something other than they expect. As each may pass what it likes, none is wrong
 /// by itself.
 fn lopsided<'a>(given: &Given<'a>, members: usize) -> Option<Mismatch<'a>> {
@@ -298,7 +313,8 @@ fn lopsided<'a>(given: &Given<'a>, members: usize) -> Option<Mismatch<'a>> {
     }
     let elements = || given.iter().map(|(collective, _)| collective.elements);
     let known = elements().all(|elements| elements.is_some());
-    let differ = known && mixture::sum(elements().flatten().map(|elements| elements.difference)) != 0;
+    let sum = || mixture::sum(elements().flatten().map(|elements| elements.difference));
+    let differ = known && (sum() != 0 || of_two_kinds(given));
     let kinds = |elements: ElementKinds| (elements.gives, elements.expects);
     let groups = || groups(given, |collective| collective.elements.map(kinds));
     differ.then(|| Mismatch { difference: "type signature", sums: Some(Sums::Elements), groups: groups() })

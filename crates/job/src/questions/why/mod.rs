@@ -59,7 +59,7 @@ pub use join::compared::{Ends, differing};
 pub use join::{Arrivals, Arrived, Joined, Unexpected, arrived, snapshot, unexpected, whole, worlds};
 pub use snapshot::{
     Call, Collective, CommIndex, Communicator, Condition, FUNCTION, Idle, Match, Message, Need, NotStarted,
-    Peer, Process, ProcessIndex, Receive, Signature, Snapshot, Thread, Unequal, Wait,
+    Outcome, Peer, Process, ProcessIndex, Receive, Signature, Snapshot, Thread, Unequal, Wait,
 };
 pub use verdict::{Culprit, Evidence, Kind, Problem, SCHEMA, Verdict};
 pub(crate) use words::Words;

@@ -22,6 +22,7 @@ use std::ffi::{c_int, c_void};
 #[inline(always)]
 pub fn before_send<A: Abi>(
     call: &Call<A>,
+    buffer: usize,
     count: i64,
     datatype: A::Handle,
     dest: c_int,
@@ -34,10 +35,11 @@ pub fn before_send<A: Abi>(
     // Before taking the lock: it may query the library.
     let bytes = bytes::elements::<A>(count, datatype);
     ledger::sign::<A>(datatype.raw());
-    state::with(call, || Send { count, datatype, bytes, dest, tag, comm });
+    state::with(call, || Send { buffer: buffer as u64, count, datatype, bytes, dest, tag, comm });
 }
 
 struct Send<A: Abi> {
+    buffer: u64,
     count: i64,
     datatype: A::Handle,
     bytes: u64,
@@ -57,7 +59,7 @@ impl<A: Abi> Step<A> for Send<A> {
         let synchronous = [f::MPI_Ssend, f::MPI_Ssend_c].contains(&call.function());
         let flags = EntryFlag::BLOCKING.0 | if synchronous { EntryFlag::SYNCHRONOUS.0 } else { 0 };
         let (count, datatype) = (self.count.cast_unsigned(), self.datatype.raw());
-        let data = Data { from: fortran_call_site::here(call), count, datatype };
+        let data = Data { from: fortran_call_site::here(call), count, datatype, buffer: self.buffer };
         scratch.entry = facts::send_posted(held, to, self.bytes, call.since, (flags, data));
         scratch.send_bytes = self.bytes;
         scratch.sending = true;
@@ -114,13 +116,14 @@ fn sent_rarely<A: Abi, const QUIET: bool>(
 #[inline(never)]
 pub fn before_send_rare<A: Abi>(
     call: &Call<A>,
+    buffer: usize,
     count: i64,
     datatype: A::Handle,
     dest: c_int,
     tag: c_int,
     comm: A::Handle,
 ) {
-    before_send(call, count, datatype, dest, tag, comm);
+    before_send(call, buffer, count, datatype, dest, tag, comm);
 }
 
 /// [`after_send`] out of line.
@@ -133,16 +136,19 @@ pub fn after_send_rare<A: Abi>(call: &Call<A>, result: c_int, dest: c_int, tag: 
 #[inline(always)]
 pub fn before_receive<A: Abi>(
     call: &Call<A>,
+    (buffer, count, datatype): (usize, i64, A::Handle),
     source: c_int,
     tag: c_int,
     comm: A::Handle,
     status: &mut *mut c_void,
 ) {
-    ledger::sign::<A>(call.thread().call.datatype.get());
-    state::with(call, || Receive { source, tag, comm, status });
+    ledger::sign::<A>(datatype.raw());
+    let (buffer, count, datatype) = (buffer as u64, count.cast_unsigned(), datatype.raw());
+    state::with(call, || Receive { data: (buffer, count, datatype), source, tag, comm, status });
 }
 
 struct Receive<'a, A: Abi> {
+    data: (u64, u64, u64),
     source: c_int,
     tag: c_int,
     comm: A::Handle,
@@ -159,6 +165,10 @@ impl<A: Abi> Step<A> for Receive<'_, A> {
         }
         scratch.channel = channel::<A>(&held, self.comm);
         let operation = if QUIET { 0 } else { scratch.begin(&held.operations, call) };
+        if !QUIET {
+            let (buffer, count, datatype) = self.data;
+            scratch.into = Data { from: fortran_call_site::here(call), count, datatype, buffer };
+        }
         let from = Envelope::new::<QUIET>(&scratch.channel, self.source, self.tag, operation);
         scratch.order = facts::receive_posted(held, from, call.since);
         lend::<A>(scratch, self.status);
@@ -192,11 +202,16 @@ impl<A: Abi> Step<A> for Received {
         if order == 0 {
             return;
         }
+        // If recording began during the call, what it was given has not been kept.
+        let data = match QUIET {
+            true => Data::default(),
+            false if scratch.is_of(call) => scratch.into,
+            false => named_by(call),
+        };
         let operation = if QUIET { 0 } else { scratch.begin(&held.operations, call) };
         let named = Envelope::new::<QUIET>(&scratch.channel, self.source, self.tag, operation);
         let peer = facts::receive_ended(held, named);
-        let posted =
-            Posted { at: call.since, order, data: if QUIET { Data::default() } else { named_by(call) } };
+        let posted = Posted { at: call.since, order, data };
         let status = given::<A>(self.status);
         arrived(held, call, self.result, (named, peer), RequestKind::RECV, posted, status);
     }
@@ -231,7 +246,8 @@ pub fn named_by<A: Abi>(call: &Call<A>) -> Data {
     if ![f::MPI_Recv, f::MPI_Recv_c, f::MPI_Mrecv, f::MPI_Mrecv_c].contains(&call.function()) {
         return Data { from: fortran_call_site::here(call), ..Data::default() };
     }
-    Data { from: fortran_call_site::here(call), count: noted.count.get(), datatype: noted.datatype.get() }
+    let (count, datatype) = (noted.count.get(), noted.datatype.get());
+    Data { from: fortran_call_site::here(call), count, datatype, buffer: 0 }
 }
 
 /// A blocking receive has ended: counts the message, if there is one. `named` is what the receive specified,

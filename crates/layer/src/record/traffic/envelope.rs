@@ -120,6 +120,8 @@ pub struct Data {
     pub count: u64,
     /// Handle of the datatype.
     pub datatype: u64,
+    /// Address of the buffer; zero if unknown.
+    pub buffer: u64,
 }
 
 impl Data {
@@ -133,6 +135,7 @@ impl Data {
             from: request.called_from(),
             count: request.count.get().wrapping_mul(u64::from(partitions)),
             datatype: request.datatype.get(),
+            buffer: request.buffer.get(),
         }
     }
 }

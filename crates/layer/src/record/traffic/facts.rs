@@ -19,7 +19,7 @@ use crate::record::observe::{self, Collective};
 use mpi_abi::{Abi, FunctionId};
 use mpiscope_image::W64;
 use mpiscope_image::objects::Comm;
-use mpiscope_image::traffic::{EntryFlag, Message, Peer, Request, Traffic, UNKNOWN_SIZE, size_class};
+use mpiscope_image::traffic::{Entry, EntryFlag, Message, Peer, Request, Traffic, UNKNOWN_SIZE, size_class};
 use std::sync::atomic::Ordering;
 
 #[inline(always)]
@@ -133,6 +133,26 @@ pub fn send_completed<A: Abi, const QUIET: bool>(
     if entry != 0
         && let Some(entry) = held.ledger.sent.entry(&held.totals.ledger_sent, entry)
     {
+        let _open = entry.seq.open();
+        entry.completed.set(call.returned());
+        entry.waited.set(polling::waited_since(call));
+        entry.waited_from.set(fortran_call_site::here(call));
+        entry.waited_in.set(u64::from(call.function().0) + 1);
+    }
+}
+
+/// The program has waited for all sends since this ledger entry that the library had completed in the calls that
+/// started them.
+#[inline(never)]
+pub fn sends_awaited<A: Abi>(held: &State, first: u64, call: &Call<A>) {
+    let written = &held.totals.ledger_sent;
+    let newest_first = (first..=written.get()).rev();
+    let entries = newest_first.map_while(|number| held.ledger.sent.entry(written, number));
+    let at_start = |entry: &&'static Entry| {
+        let blocking = entry.flags.get() & EntryFlag::BLOCKING.0 != 0;
+        !blocking && entry.waited_in.get() != 0 && entry.waited_from.get() == entry.from.get()
+    };
+    for entry in entries.filter(at_start) {
         let _open = entry.seq.open();
         entry.completed.set(call.returned());
         entry.waited.set(polling::waited_since(call));

@@ -9,6 +9,7 @@ use crate::record::objects::tables;
 use crate::record::trace;
 use mpi_abi::Abi;
 use mpiscope_image::layout::{Loss, Recording, SectionKind};
+use mpiscope_image::objects::Datatype;
 use mpiscope_image::traffic::{Entry, EntryFlag, Traffic};
 use mpiscope_image::{W64, Writer};
 use std::cell::Cell;
@@ -139,11 +140,15 @@ impl Ring {
             entry.completed.set(line.completed);
             entry.order.set(line.order);
             entry.nth.set(line.nth as u32);
-            entry
-                .flags
-                .set(line.flags | if line.probed.is_some() { EntryFlag::WAITED_IN_PROBE.0 } else { 0 });
             let (from, count, datatype) = (line.data.from, line.data.count, line.data.datatype);
             let signed = tables::DATATYPES.find(datatype);
+            let flag = |set: bool, flag: EntryFlag| if set { flag.0 } else { 0 };
+            entry.flags.set(
+                line.flags
+                    | flag(line.probed.is_some(), EntryFlag::WAITED_IN_PROBE)
+                    | flag(signed.is_some_and(Datatype::is_one_element), EntryFlag::GAPLESS),
+            );
+            entry.buffer.set(line.data.buffer);
             entry.from.set(from);
             entry.count.set(count);
             entry.datatype.set(datatype);

@@ -108,7 +108,8 @@ impl<A: Abi> Step<A> for Send<A> {
         if new.peer >= 0 && !new.persistent {
             let to = Envelope::new::<QUIET>(&channel, new.peer, new.tag, new.operation);
             let (count, datatype) = (new.count.cast_unsigned(), new.datatype);
-            let data = Data { from: fortran_call_site::here(call), count, datatype };
+            let buffer = new.buffer;
+            let data = Data { from: fortran_call_site::here(call), count, datatype, buffer };
             entry = facts::send_posted(held, to, new.bytes, call.since, (send_flags(new.kind), data));
         }
         let new = New { object: self.comm.raw(), channel, entry, ..new };
@@ -208,7 +209,7 @@ pub fn send_receive<A: Abi>(
     if dest >= 0 {
         let to = Envelope::new::<false>(&channel, dest, send_tag, operation);
         let (count, datatype) = (send_count.cast_unsigned(), send_type.raw());
-        let data = Data { from: fortran_call_site::here(call), count, datatype };
+        let data = Data { from: fortran_call_site::here(call), count, datatype, buffer: 0 };
         entry = facts::send_posted(*held, to, bytes, call.since, (0, data));
     }
     if source != A::PROC_NULL {

@@ -1,6 +1,7 @@
 //! The memory behind [`scratch`](super::scratch).
 
 use super::channel::Channel;
+use super::envelope::Data;
 use mpiscope_image::history::Entered;
 use mpiscope_image::traffic::{Message, Request};
 use std::cell::UnsafeCell;
@@ -89,6 +90,8 @@ pub struct Scratch {
     pub send_bytes: u64,
     /// The receive of a blocking call: position among the receives posted; zero for none.
     pub order: u64,
+    /// What that receive was given, while messages are recorded.
+    pub into: Data,
     /// The communicator of a blocking call.
     pub channel: Channel,
     /// The message of a matched receive.

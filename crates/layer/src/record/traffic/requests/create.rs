@@ -229,6 +229,10 @@ fn share_again<A: Abi, const QUIET: bool>(held: Held<QUIET>, call: &Call<A>, req
         request.head.made_at.set(call.since);
         request.head.made_from.set(fortran_call_site::here(call));
         request.kind.set(new.kind.0);
+        if !QUIET && request.outstanding.get() == 0 {
+            request.entry.set(if new.kind.sends() { new.entry } else { 0 });
+            request.started_at.set(0);
+        }
         request.outstanding.set(request.outstanding.get() + 1);
         request.starts.add_mine(1);
     }

@@ -372,8 +372,32 @@ fn completed_rarely<A: Abi, const QUIET: bool>(
 fn shared_completed<A: Abi, const QUIET: bool>(held: Held<QUIET>, call: &Call<A>, request: &'static Request) {
     let left = request.outstanding.get().saturating_sub(1);
     request.outstanding.set(left);
+    if !QUIET && request.entry.get() != 0 {
+        shared_sends_awaited(held, &call.aside(), request, left);
+    }
     if left == 0 && !is_shared::<A>(&held, request.head.handle.get()) {
         release_rarely(held, &call.aside(), request);
+    }
+}
+
+/// A call has completed one of the requests of a shared handle, and `left` remain. Which one is unknown, unless
+/// one call completes all of them: then the sends among them were waited for in it.
+#[inline(never)]
+fn shared_sends_awaited<A: Abi, const QUIET: bool>(
+    held: Held<QUIET>,
+    call: &Call<A>,
+    request: &Request,
+    left: u32,
+) {
+    if request.started_at.get() == 0 {
+        request.started_at.set(call.since);
+    }
+    // The program need not wait for a request that it tested or freed.
+    let waits = [f::MPI_Wait, f::MPI_Waitall].contains(&call.function());
+    if !waits || request.started_at.get() != call.since {
+        request.entry.set(0);
+    } else if left == 0 {
+        facts::sends_awaited(&held, request.entry.get(), call);
     }
 }
 

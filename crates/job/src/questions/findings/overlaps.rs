@@ -1,0 +1,176 @@
+//! Messages of one rank that were under way at the same time in the same memory, at least one of them a receive.
+//!
+//! A message is under way from the call that starts it to the return of the call that completes it. Which bytes
+//! it occupies is known if its elements follow one another without gaps; two messages with the same buffer and
+//! datatype share memory whatever the datatype is.
+
+use super::{Finding, Kind, Whose};
+use crate::jobs::worlds::Members;
+use crate::observation::Observation;
+use crate::observation::ledger::{Ledger, Line};
+use mpiscope_image::traffic::{EntryFlag, UNKNOWN_SIZE};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
+
+/// A message while it is under way.
+#[derive(Clone, Copy)]
+struct Use<'a> {
+    line: &'a Line,
+    receives: bool,
+}
+
+impl Use<'_> {
+    /// Returns when the program learned that it was complete.
+    fn until_ns(&self) -> u64 {
+        self.line.waited.as_ref().map_or(u64::MAX, |call| call.until_ns)
+    }
+
+    fn end(&self) -> u64 {
+        self.line.buffer.saturating_add(self.line.bytes)
+    }
+
+    fn shares(&self, other: &Self) -> bool {
+        let (one, two) = (self.line, other.line);
+        let alike = one.buffer == two.buffer && one.datatype == two.datatype && one.datatype != 0;
+        let gapless = one.is(EntryFlag::GAPLESS) && two.is(EntryFlag::GAPLESS);
+        alike || gapless && one.buffer < other.end() && two.buffer < self.end()
+    }
+}
+
+/// Messages that are under way, by address and by a number that makes the keys unique.
+#[derive(Default)]
+struct Area<'a> {
+    uses: BTreeMap<(u64, usize), Use<'a>>,
+    /// Length of the longest one ever added.
+    longest: u64,
+}
+
+impl<'a> Area<'a> {
+    fn add(&mut self, number: usize, one: Use<'a>) {
+        self.longest = self.longest.max(one.line.bytes);
+        self.uses.insert((one.line.buffer, number), one);
+    }
+
+    fn sharing(&self, with: &Use<'_>) -> Option<Use<'a>> {
+        let first = with.line.buffer.saturating_sub(self.longest);
+        let near = self.uses.range((first, 0)..=(with.end(), usize::MAX));
+        near.map(|(_, one)| *one).find(|one| one.shares(with))
+    }
+}
+
+/// Returns pairs of messages of a process that shared memory: the one started later comes second.
+fn pairs(ledger: &Ledger) -> Vec<(Use<'_>, Use<'_>)> {
+    let sent = ledger.sent.lines.iter().map(|line| Use { line, receives: false });
+    let received = ledger.received.lines.iter().map(|line| Use { line, receives: true });
+    let known = |one: &Use<'_>| {
+        let line = one.line;
+        line.buffer != 0 && line.bytes != 0 && line.bytes != UNKNOWN_SIZE && !line.partitioned
+    };
+    let mut all: Vec<Use<'_>> = sent.chain(received).filter(known).collect();
+    all.sort_by_key(|one| one.line.posted_ns);
+    let (mut receives, mut sends) = (Area::default(), Area::default());
+    let mut ends = BinaryHeap::new();
+    let mut found = Vec::new();
+    for (number, one) in all.into_iter().enumerate() {
+        while let Some(Reverse((until, key, receive))) = ends.peek().copied()
+            && until <= one.line.posted_ns
+        {
+            ends.pop();
+            let area = if receive { &mut receives } else { &mut sends };
+            area.uses.remove(&key);
+        }
+        let other = receives.sharing(&one).or_else(|| sends.sharing(&one).filter(|_| one.receives));
+        found.extend(other.map(|other| (other, one)));
+        ends.push(Reverse((one.until_ns(), (one.line.buffer, number), one.receives)));
+        if one.receives { &mut receives } else { &mut sends }.add(number, one);
+    }
+    found
+}
+
+/// Describes one end of a pair: `the receive of 8 x MPI_INT at a.c:7`.
+fn said(one: &Use<'_>) -> String {
+    let what = if one.receives { "receive" } else { "send" };
+    let named = &one.line.named;
+    let of = if named.data.is_empty() { String::new() } else { format!(" of {}", named.data) };
+    let at = named.place.as_ref().map_or_else(String::new, |place| format!(" at {place}"));
+    format!("the {what}{of}{at}")
+}
+
+/// Returns one finding for each pair of lines.
+pub(super) fn overlaps(observations: &[Observation], whose: &Whose) -> Vec<Finding> {
+    let mut found: BTreeMap<(String, String, Option<String>), (Members, u64)> = BTreeMap::new();
+    for seen in observations {
+        for (first, second) in seen.ledger.iter().flat_map(|ledger| pairs(ledger)) {
+            let lines = (said(&first), said(&second), second.line.named.place.clone());
+            let (ranks, times) = found.entry(lines).or_default();
+            ranks.join(whose.who(seen));
+            *times += 1;
+        }
+    }
+    let finding =
+        |((first, second, place), (ranks, times)): ((String, String, Option<String>), (Members, u64))| {
+            let times = if times > 1 { format!(" ({times} times)") } else { String::new() };
+            Finding {
+                kind: Kind::BUFFER_OVERLAP,
+                sentence: format!(
+                    "{}: {first} and {second} were active at once in the same memory{times}",
+                    ranks.named()
+                ),
+                ranks,
+                line: place,
+            }
+        };
+    found.into_iter().map(finding).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::observation::ledger::{Ring, Waited};
+    use std::sync::Arc;
+
+    /// A message of a rank: buffer, bytes, begin and end, and whether its elements have no gaps.
+    fn line(buffer: u64, bytes: u64, (from, until): (u64, u64), gapless: bool) -> Line {
+        let call = Arc::default();
+        Line {
+            buffer,
+            bytes,
+            datatype: 7 + u64::from(gapless),
+            flags: if gapless { EntryFlag::GAPLESS.0 } else { 0 },
+            posted_ns: from,
+            waited: Some(Waited { from_ns: until, until_ns: until, call }),
+            ..Line::default()
+        }
+    }
+
+    fn found(sent: &[Line], received: &[Line]) -> usize {
+        let ring = |lines: &[Line]| Ring { lines: lines.to_vec(), wrapped: false, written: 0 };
+        pairs(&Ledger { sent: ring(sent), received: ring(received) }).len()
+    }
+
+    #[test]
+    fn messages_that_share_bytes_at_the_same_time_are_found_if_one_of_them_is_received() {
+        let first = line(100, 32, (1, 10), true);
+        assert_eq!(found(&[], &[first.clone(), line(116, 32, (2, 10), true)]), 1);
+        assert_eq!(found(&[], &[first.clone(), line(132, 32, (2, 10), true)]), 0, "next to each other");
+        assert_eq!(found(&[], &[first.clone(), line(116, 32, (10, 12), true)]), 0, "one after the other");
+        assert_eq!(found(&[line(116, 4, (2, 3), true)], std::slice::from_ref(&first)), 1);
+        assert_eq!(found(&[first.clone(), line(100, 32, (2, 3), true)], &[]), 0, "both only read");
+        let blocking = line(100, 32, (1, 10), true);
+        assert_eq!(found(std::slice::from_ref(&blocking), &[first]), 1, "MPI_Sendrecv with one buffer");
+    }
+
+    #[test]
+    fn a_long_message_is_found_behind_a_short_one_that_starts_later_in_memory() {
+        let sent = [line(100, 1000, (1, 20), true), line(200, 4, (2, 20), true)];
+        assert_eq!(found(&sent, &[line(300, 4, (3, 20), true)]), 1);
+    }
+
+    #[test]
+    fn messages_with_gaps_share_memory_for_certain_only_with_the_same_buffer_and_datatype() {
+        let column = line(100, 16, (1, 10), false);
+        assert_eq!(found(&[], &[column.clone(), line(104, 16, (2, 10), false)]), 0);
+        assert_eq!(found(&[], &[column.clone(), line(100, 16, (2, 10), true)]), 0);
+        assert_eq!(found(&[], &[column.clone(), line(100, 16, (2, 10), false)]), 1);
+    }
+}
