@@ -34,11 +34,13 @@ use super::why::{
     Message, Outcome, Peer, ProcessIndex, RIGHT_LAUNCHER, Receive, Snapshot, Words, disagreements, whole,
     worlds,
 };
+use crate::base::waiting_functions::is_collective_that_waits;
 use crate::jobs::worlds::{Members, Worlds};
 use crate::model::objects::Kind as Object;
 use crate::observation::{Observation, Raised, Stage};
 use crate::questions::leaks::Leak;
 pub(in crate::questions) use failed::wrong_use;
+use mpi_abi::{FunctionId, Waits};
 pub use pending::finalizes;
 use serde::Serialize;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -125,8 +127,12 @@ pub fn findings(observations: &[Observation], leaks: &[Leak]) -> Vec<Finding> {
     found.extend(failed::forbidden(observations, &whose));
     let apart = |who: &Members, raised: &Raised| {
         let all = differ.iter().flat_map(|mismatch| &mismatch.groups);
+        let completes = FunctionId::from_name(&raised.function)
+            .is_some_and(|function| function.properties().waits == Waits::REQUESTS);
         let mut same = all.filter(|(one, _)| {
-            *one.signature.function == *raised.function && one.place.as_deref() == raised.place.as_deref()
+            let function = &one.signature.function;
+            let itself = **function == *raised.function && one.place.as_deref() == raised.place.as_deref();
+            itself || completes && !is_collective_that_waits(function)
         });
         same.any(|(_, members)| members.iter().any(|member| words.members([*member]) == *who))
     };
@@ -550,6 +556,26 @@ mod tests {
         let said: Vec<_> = found.iter().map(|one| one.sentence.as_str()).collect();
         let wanted = "ranks [0-2] freed a request whose operation was not complete: MPI_Request_free at a.c:5, 3 times";
         assert_eq!(said, [wanted]);
+    }
+
+    #[test]
+    fn an_error_in_the_wait_for_a_mismatched_collective_is_not_another_finding() {
+        use crate::observation::Thread;
+        let found = |functions: [&str; 2], fails: &str| {
+            let mut ranks = [0, 1, 2].map(|me| rank(me, &[functions[usize::from(me == 0)]]));
+            let raised = Raised {
+                function: fails.into(),
+                place: Some("a.c:8".into()),
+                error: "MPI_ERR_TRUNCATE".into(),
+                at_ns: 1,
+            };
+            ranks[0].threads.push(Thread { raised: Some(Box::new(raised)), ..Thread::default() });
+            findings(&ranks, &[]).into_iter().map(|one| one.kind).collect::<Vec<_>>()
+        };
+        assert_eq!(found(["MPI_Ibarrier", "MPI_Ibcast"], "MPI_Wait"), [Kind::COLLECTIVE_MISMATCH]);
+        let both = [Kind::COLLECTIVE_MISMATCH, Kind::CALL_FAILED];
+        assert_eq!(found(["MPI_Barrier", "MPI_Bcast"], "MPI_Wait"), both, "it does not complete that one");
+        assert_eq!(found(["MPI_Ibarrier", "MPI_Ibcast"], "MPI_Recv"), both);
     }
 
     #[test]
