@@ -125,6 +125,12 @@ impl Dead {
         self.age_after_start(process, after_start).filter(|_| since != 0)
     }
 
+    /// Returns when the process died, in nanoseconds of its host's `CLOCK_MONOTONIC`.
+    pub fn died_ns(&self, process: &Process) -> Option<u64> {
+        let lifetime = self.age_after_start(process, 0.0)?;
+        Some(process.clock.start_ns().saturating_add((lifetime * 1e9) as u64))
+    }
+
     /// Returns the same for a moment in seconds after the start of the image.
     pub fn age_after_start(&self, process: &Process, seconds: f64) -> Option<f64> {
         let age = self.died_s? - process.clock.start_unix_ns() as f64 / 1e9 - seconds;

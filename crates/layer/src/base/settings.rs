@@ -43,8 +43,33 @@ pub fn memory_is_checked() -> bool {
     variable(c"LD_PRELOAD").is_some_and(|list| list.to_string_lossy().contains("/vgpreload_"))
 }
 
+/// Our variables that contain a number.
+const NUMBERS: [&CStr; 4] =
+    [c"MPISCOPE_SITES", c"MPISCOPE_TOMBSTONES", c"MPISCOPE_LEDGER", c"MPISCOPE_EVENT_QUEUE"];
+
+/// Reports values that are ignored because they are not what the variable takes.
+fn report_ignored() {
+    let ignored = |name: &CStr, wanted: &str| {
+        let value = variable(name).unwrap_or_default();
+        let (name, value) = (name.to_string_lossy(), value.to_string_lossy());
+        complain(&format!("{name}: '{value}' is not {wanted}; using the default"));
+    };
+    for name in NUMBERS.iter().filter(|name| variable(name).is_some() && number(name).is_none()) {
+        ignored(name, "a number");
+    }
+    for what in Recording::ALL {
+        let name = switch_name(&what.name().unwrap_or_default().to_uppercase());
+        if let Some(name) =
+            name.filter(|name| variable(name).is_some_and(|value| on_or_off(&value).is_none()))
+        {
+            ignored(&name, "on or off");
+        }
+    }
+}
+
 /// Applies the environment's settings. Called once, when the MPI library has been found.
 pub fn start() {
+    report_ignored();
     let recording = variable(c"MPISCOPE_RECORD")
         .map_or(Ok(DEFAULT_RECORDING), |value| parse_recording(&value.to_string_lossy()));
     let recording = recording.unwrap_or_else(|word| {
@@ -91,8 +116,15 @@ pub fn small_number(name: &CStr) -> Option<u32> {
 
 /// Reads the switch `MPISCOPE_RECORD_`*name*. `None` if it is unset or neither on nor off.
 pub fn switch(name: &str) -> Option<bool> {
-    let name = CString::new(format!("MPISCOPE_RECORD_{name}")).ok()?;
-    match variable(&name)?.as_bytes() {
+    on_or_off(&variable(&switch_name(name)?)?)
+}
+
+fn switch_name(name: &str) -> Option<CString> {
+    CString::new(format!("MPISCOPE_RECORD_{name}")).ok()
+}
+
+fn on_or_off(value: &CStr) -> Option<bool> {
+    match value.to_bytes() {
         b"0" | b"off" => Some(false),
         b"1" | b"on" => Some(true),
         _ => None,

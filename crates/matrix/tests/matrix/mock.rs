@@ -20,13 +20,14 @@ pub fn trials(_subject: &Arc<Subject>) -> Vec<Trial> {
         checked("mock::a_call_that_the_program_jumps_out_of_ends_at_its_next_call", left),
         checked("mock::a_stack_switch_in_a_user_function_is_not_mistaken_for_leaving_a_call", switched),
         checked("mock::a_signal_handler_on_its_own_stack_does_not_use_the_c_library", handled),
+        checked("mock::settings_that_cannot_be_understood_are_reported_and_ignored", misspelled),
         checked("mock::a_library_of_an_unknown_abi_runs_as_without_the_layer", another_abi),
     ]
 }
 
 fn check() -> Result<()> {
     let dir = tempfile::tempdir()?;
-    let seen = ran(dir.path(), "mock.c", &[])?;
+    let seen = ran(dir.path(), "mock.c", &[], &[])?;
     ensure!(seen.stdout == "mock: 1 ranks, checksum 19\n", "{}", seen.describe());
     let report = report::read(&dir.path().join("out"))?;
     ensure!(report.abi.as_deref() == Some("mpich"), "the reported ABI is {:?}", report.abi);
@@ -36,7 +37,7 @@ fn check() -> Result<()> {
 /// Five receives that never return, of a fifth of a second each.
 fn left() -> Result<()> {
     let dir = tempfile::tempdir()?;
-    ran(dir.path(), "calls_left.c", &["--trace"])?;
+    ran(dir.path(), "calls_left.c", &["--trace"], &[])?;
     let report: Value = serde_json::from_slice(&fs::read(dir.path().join("out/report.json"))?)?;
     let rank = &report["ranks"][0];
     let receives = rank["calls"]["MPI_Recv"]["time_s"].as_f64();
@@ -50,16 +51,32 @@ fn left() -> Result<()> {
 
 fn switched() -> Result<()> {
     let dir = tempfile::tempdir()?;
-    ran(dir.path(), "switched_stacks.c", &[]).map(drop)
+    ran(dir.path(), "switched_stacks.c", &[], &[]).map(drop)
 }
 
 fn handled() -> Result<()> {
     let dir = tempfile::tempdir()?;
-    ran(dir.path(), "signal_stack.c", &[]).map(drop)
+    ran(dir.path(), "signal_stack.c", &[], &[]).map(drop)
 }
 
-/// Runs a program on the mock library, and compares the reported calls with the program's own counts.
-fn ran(dir: &Path, source: &str, options: &[&str]) -> Result<Outcome> {
+fn misspelled() -> Result<()> {
+    let dir = tempfile::tempdir()?;
+    let numbers = ["MPISCOPE_SITES", "MPISCOPE_TOMBSTONES", "MPISCOPE_LEDGER", "MPISCOPE_EVENT_QUEUE"];
+    let mut set: Vec<_> = numbers.map(|name| (name, "-1")).to_vec();
+    set.extend([("MPISCOPE_RECORD_TIMES", "yes"), ("MPISCOPE_RECORD", "calls,tims")]);
+    let seen = ran(dir.path(), "mock.c", &[], &set)?;
+    let said = |sentence: &str| seen.stderr.lines().any(|line| line == format!("mpiscope: {sentence}"));
+    for name in numbers {
+        ensure!(said(&format!("{name}: '-1' is not a number; using the default")), "{}", seen.describe());
+    }
+    let switch = "MPISCOPE_RECORD_TIMES: 'yes' is not on or off; using the default";
+    let word = "MPISCOPE_RECORD: unknown word 'tims'; using the default";
+    ensure!(said(switch) && said(word), "{}", seen.describe());
+    Ok(())
+}
+
+/// Runs a program on the mock library with variables set, and compares the reported calls with the program's own counts.
+fn ran(dir: &Path, source: &str, options: &[&str], set: &[(&str, &str)]) -> Result<Outcome> {
     let mpiscope = paths::mpiscope().context("no mpiscope command; run `cargo xtask test`")?;
     let mock = paths::mock_library().context("no libmockmpi.so; run `cargo xtask test`")?;
     let (program, expect, out) = (dir.join("program"), dir.join("expect"), dir.join("out"));
@@ -73,7 +90,7 @@ fn ran(dir: &Path, source: &str, options: &[&str]) -> Result<Outcome> {
 
     let mut command = Command::new(mpiscope);
     command.arg("run").args(options).arg("--out").arg(&out).arg(&program);
-    command.env("MPISCOPE_EXPECT_DIR", &expect);
+    command.env("MPISCOPE_EXPECT_DIR", &expect).envs(set.iter().copied());
     command.env("LD_LIBRARY_PATH", mock.parent().context("libmockmpi.so has no parent directory")?);
     let seen = run::bounded(&mut command, LIMIT)?;
     ensure!(seen.success(), "{}", seen.describe());

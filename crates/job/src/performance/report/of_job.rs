@@ -201,7 +201,11 @@ pub fn of_files(paths: &[PathBuf], symbols: &dyn Locate) -> Looked {
 }
 
 fn kept(file: &ProcessFile, symbols: &dyn Locate, words: &Symbolizer) -> Observed {
-    let process = Process::read(&file.image, None).unwrap_or_else(|_| Process::untouched());
+    let mut process = Process::read(&file.image, None).unwrap_or_else(|_| Process::untouched());
+    // It may have written nothing for a long time before it died.
+    if let Some(died_ns) = file.dead.as_ref().and_then(|dead| dead.died_ns(&process)) {
+        process.clock = process.clock.clone().at(died_ns.max(process.clock.end_ns()));
+    }
     let (facts, observation) =
         (file.look(symbols, |rank| Facts::read(rank, None)), file.observation(symbols, words));
     let leaks = match process.finalized() {

@@ -71,7 +71,8 @@ impl Kind {
     pub const NOT_FREED: Self = Self("not-freed");
     /// A message was longer than its receive buffer.
     pub const TRUNCATED: Self = Self("truncated");
-    /// The two ends of a message or of a one-sided operation specified different elements, or a partitioned send was shorter than its receive.
+    /// The two ends of a message or of a one-sided operation specified different elements, or a partitioned
+    /// send was shorter than its receive.
     pub const TYPE_MISMATCH: Self = Self("type-mismatch");
     /// Ranks that would wait for each other if the library buffered nothing.
     pub const RELIES_ON_BUFFERING: Self = Self("relies-on-buffering");

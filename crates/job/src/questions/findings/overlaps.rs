@@ -20,9 +20,11 @@ struct Use<'a> {
 }
 
 impl Use<'_> {
-    /// Returns when the program learned that it was complete.
+    /// Returns when the program learned that it was complete. If it freed the request of a send, it may have
+    /// learned that from an answer at any time.
     fn until_ns(&self) -> u64 {
-        self.line.waited.as_ref().map_or(u64::MAX, |call| call.until_ns)
+        let unknown = if self.receives { u64::MAX } else { self.line.posted_ns };
+        self.line.waited.as_ref().map_or(unknown, |call| call.until_ns)
     }
 
     fn end(&self) -> u64 {
@@ -156,6 +158,14 @@ mod tests {
         assert_eq!(found(&[], &[first.clone(), line(116, 32, (10, 12), true)]), 0, "one after the other");
         assert_eq!(found(&[line(116, 4, (2, 3), true)], std::slice::from_ref(&first)), 1);
         assert_eq!(found(&[first.clone(), line(100, 32, (2, 3), true)], &[]), 0, "both only read");
+        let freed = Line { waited: None, ..first.clone() };
+        let answer = [line(100, 32, (2, 3), true)];
+        assert_eq!(
+            found(std::slice::from_ref(&freed), &answer),
+            0,
+            "the answer to a message whose request was freed"
+        );
+        assert_eq!(found(&[], &[freed, answer[0].clone()]), 1, "a receive that was not completed");
         let blocking = line(100, 32, (1, 10), true);
         assert_eq!(found(std::slice::from_ref(&blocking), &[first]), 1, "MPI_Sendrecv with one buffer");
     }

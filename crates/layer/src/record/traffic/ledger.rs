@@ -187,8 +187,7 @@ pub fn capacity() -> usize {
     if set != UNSET {
         return set;
     }
-    let wanted = settings::variable(c"MPISCOPE_LEDGER")
-        .and_then(|v| v.to_str().ok()?.parse::<usize>().ok())
+    let wanted = settings::number(c"MPISCOPE_LEDGER")
         .unwrap_or_else(|| DEFAULT_CAPACITY.max(trace::capacity() / MESSAGES_OF_TRACE));
     if wanted == 0 { 0 } else { wanted.min(MOST).next_power_of_two() }
 }

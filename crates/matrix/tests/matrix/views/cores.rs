@@ -44,7 +44,23 @@ pub fn check(subject: &Subject, library: &Library) -> Result<()> {
         let kept = json(&["ps", file, "--json"])?["ranks"][0].take();
         calls(rank, &kept, death)?;
         requests(&json(&["inspect", file, "--kind", "request", "--json"])?, death)?;
+        times(&json(&["report", file, "--json"])?, &kept)?;
     }
+    Ok(())
+}
+
+/// Checks that `report` counts the time in the open call until the end of the process, as `ps` does.
+fn times(report: &Value, kept: &Value) -> Result<()> {
+    let age_s = main_thread(kept)?["age_s"].as_f64().context("no age")?;
+    let wall_s = report["ranks"][0]["wall_s"].as_f64().context("no wall time")?;
+    let functions = report["functions"].as_array().context("no functions")?;
+    let in_calls_s: f64 = functions.iter().filter_map(|function| function["in_call_s"].as_f64()).sum();
+    // Every command measures the clock rate of the processor anew.
+    let close = |one: f64, other: f64| (one - other).abs() <= 0.05 + other / 10.0;
+    ensure!(
+        wall_s + 0.05 >= age_s && close(in_calls_s, age_s),
+        "ps: in the call for {age_s} s; report: wall {wall_s} s, in calls {in_calls_s} s"
+    );
     Ok(())
 }
 
@@ -74,14 +90,18 @@ pub fn without_ages(verdict: &Value) -> Value {
 /// Checks that the open call of a rank's main thread is the same in `ps` of the job, `ps` of the core file,
 /// and `core`.
 fn calls(live: &Value, kept: &Value, death: &Value) -> Result<()> {
-    let call = |rank: &Value| rank["threads"].as_array()?.iter().find(|t| t["main"] == true).cloned();
-    let call = |rank: &Value| call(rank).map(|thread| thread["call"].clone()).context("no main thread");
+    let call = |rank: &Value| main_thread(rank).map(|thread| thread["call"].clone());
     let (live, kept, dead) = (call(live)?, call(kept)?, call(death)?);
     ensure!(kept == dead, "ps: {kept:#}\ncore: {dead:#}");
     for key in CALL {
         ensure!(live[key] == kept[key], "{key}, live: {}, of the core file: {}", live[key], kept[key]);
     }
     Ok(())
+}
+
+fn main_thread(rank: &Value) -> Result<&Value> {
+    let threads = rank["threads"].as_array().context("no threads")?;
+    threads.iter().find(|thread| thread["main"] == true).context("no main thread")
 }
 
 /// Checks that the pending requests are the same in `inspect` and in `core`.
