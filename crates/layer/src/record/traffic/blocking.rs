@@ -1,6 +1,7 @@
 //! Hooks of blocking sends and receives. These make no request: they are counted before and after the call.
 
-use super::envelope::{Data, Envelope, Posted};
+use super::data::Data;
+use super::envelope::{Envelope, Posted};
 use super::facts;
 use super::faults;
 use super::ledger;

@@ -3,7 +3,8 @@
 //! All hooks of this module end up here, with the state held: counters, histograms and the ledger are written
 //! here, and events are raised from here.
 
-use super::envelope::{Data, Envelope, Operation, Posted};
+use super::data::Data;
+use super::envelope::{Envelope, Operation, Posted};
 use super::ledger::{self, Line};
 use super::levels::Level;
 use super::peers::peer;

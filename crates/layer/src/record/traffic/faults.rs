@@ -1,6 +1,7 @@
 //! Errors seen in calls: see `mpiscope_image::faults`. None of this is on the path of calls that succeed.
 
-use super::envelope::{Data, Envelope};
+use super::data::Data;
+use super::envelope::Envelope;
 use super::state::{self, Held, State, Step};
 use crate::interpose::frame::Call;
 use crate::interpose::real;

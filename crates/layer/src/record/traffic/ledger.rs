@@ -1,7 +1,7 @@
 //! The rings of messages sent and received.
 #![allow(unsafe_code)]
 
-use super::envelope::Data;
+use super::data::Data;
 use super::probed::Probe;
 use crate::base::settings;
 use crate::record::objects::datatypes;

@@ -36,6 +36,7 @@ pub mod channel;
 pub mod collectives;
 pub mod comm_cache;
 pub mod completion;
+pub mod data;
 pub mod envelope;
 pub mod facts;
 pub mod fault_ring;

@@ -1,7 +1,8 @@
 //! Hooks of the functions that make requests.
 
 use super::collectives;
-use super::envelope::{Data, Envelope, Operation};
+use super::data::Data;
+use super::envelope::{Envelope, Operation};
 use super::facts;
 use super::ledger;
 use super::lines::channel;

@@ -1,7 +1,7 @@
 //! The memory behind [`scratch`](super::scratch).
 
 use super::channel::Channel;
-use super::envelope::Data;
+use super::data::Data;
 use mpiscope_image::history::Entered;
 use mpiscope_image::traffic::{Message, Request};
 use std::cell::UnsafeCell;
