@@ -98,37 +98,46 @@ fn said(one: &Use<'_>) -> String {
     format!("the {what}{of}{at}")
 }
 
+/// A pair of messages that shared memory, described by the first one found at its lines.
+struct Pair {
+    said: [String; 2],
+    ranks: Members,
+    times: u64,
+}
+
 /// Returns one finding for each pair of lines.
 pub(super) fn overlaps(observations: &[Observation], whose: &Whose) -> Vec<Finding> {
-    let mut found: BTreeMap<(String, String, Option<String>), (Members, u64)> = BTreeMap::new();
+    let mut found: BTreeMap<[(bool, Option<&str>); 2], Pair> = BTreeMap::new();
     for seen in observations {
         for (first, second) in seen.ledger.iter().flat_map(|ledger| pairs(ledger)) {
-            let lines = (said(&first), said(&second), second.line.named.place.clone());
-            let (ranks, times) = found.entry(lines).or_default();
-            ranks.join(whose.who(seen));
-            *times += 1;
+            let both = [first, second];
+            let lines = both.map(|one| (one.receives, one.line.named.place.as_deref()));
+            let new = || Pair { said: both.map(|one| said(&one)), ranks: Members::default(), times: 0 };
+            let pair = found.entry(lines).or_insert_with(new);
+            pair.ranks.join(whose.who(seen));
+            pair.times += 1;
         }
     }
-    let finding =
-        |((first, second, place), (ranks, times)): ((String, String, Option<String>), (Members, u64))| {
-            let times = if times > 1 { format!(" ({times} times)") } else { String::new() };
-            Finding {
-                kind: Kind::BUFFER_OVERLAP,
-                sentence: format!(
-                    "{}: {first} and {second} were active at once in the same memory{times}",
-                    ranks.named()
-                ),
-                ranks,
-                line: place,
-            }
-        };
+    let finding = |([_, (_, place)], pair): ([(bool, Option<&str>); 2], Pair)| {
+        let Pair { said: [first, second], ranks, times } = pair;
+        let times = if times > 1 { format!(" ({times} times)") } else { String::new() };
+        Finding {
+            kind: Kind::BUFFER_OVERLAP,
+            sentence: format!(
+                "{}: {first} and {second} were active at once in the same memory{times}",
+                ranks.named()
+            ),
+            ranks,
+            line: place.map(str::to_owned),
+        }
+    };
     found.into_iter().map(finding).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::observation::ledger::{Ring, Waited};
+    use crate::observation::ledger::{Named, Ring, Waited};
     use std::sync::Arc;
 
     /// A message of a rank: buffer, bytes, begin and end, and whether its elements have no gaps.
@@ -168,6 +177,25 @@ mod tests {
         assert_eq!(found(&[], &[freed, answer[0].clone()]), 1, "a receive that was not completed");
         let blocking = line(100, 32, (1, 10), true);
         assert_eq!(found(std::slice::from_ref(&blocking), &[first]), 1, "MPI_Sendrecv with one buffer");
+    }
+
+    #[test]
+    fn messages_of_several_sizes_at_the_same_lines_are_one_finding() {
+        let sized = |bytes: u64, from: u64, place: &str| {
+            let data = format!("{bytes} x MPI_BYTE");
+            let named = Named { place: Some(place.to_owned()), data, ..Named::default() };
+            Line { named: named.into(), ..line(100, bytes, (from, from + 5), true) }
+        };
+        let lines = |place: &str| vec![sized(8, 1, place), sized(16, 10, place)];
+        let ring = |lines: Vec<Line>| Ring { lines, wrapped: false, written: 2 };
+        let ledger = Ledger { sent: ring(lines("a.c:5")), received: ring(lines("a.c:6")) };
+        let seen = Observation { rank: Some(3), ledger: Some(Box::new(ledger)), ..Observation::default() };
+        let job = [seen];
+        let found = overlaps(&job, &Whose::of(&job));
+        let said: Vec<_> = found.iter().map(|one| one.sentence.as_str()).collect();
+        let wanted = "rank 3: the send of 8 x MPI_BYTE at a.c:5 and the receive of 8 x MPI_BYTE at a.c:6 were active at \
+                      once in the same memory (2 times)";
+        assert_eq!(said, [wanted]);
     }
 
     #[test]
