@@ -1,7 +1,11 @@
 //! Collectives whose members did not agree.
 
 use super::{Finding, Kind};
+use crate::base::waiting_functions::is_collective_that_waits;
+use crate::jobs::worlds::Members;
+use crate::observation::Raised;
 use crate::questions::why::{CommIndex, FUNCTION, Mismatch, Words};
+use mpi_abi::{FunctionId, Waits};
 use std::collections::{HashMap, HashSet};
 
 /// Equal for mismatches of the same kind: the communicator, what differs, and where the members entered.
@@ -31,6 +35,20 @@ pub fn mismatches(all: &[Mismatch<'_>], words: &Words<'_>) -> Vec<Finding> {
         }
     }
     found.into_iter().filter_map(|(mismatch, count)| finding(mismatch, count, words)).collect()
+}
+
+/// Whether an error in a call of `who` may follow from a mismatch: the call is the collective itself, or completes
+/// a non-blocking one. Its members may get data of another length than they expect.
+pub fn explain(all: &[Mismatch<'_>], words: &Words<'_>, who: &Members, raised: &Raised) -> bool {
+    let function = FunctionId::from_name(&raised.function);
+    let completes = function.is_some_and(|function| function.properties().waits == Waits::REQUESTS);
+    let groups = all.iter().flat_map(|mismatch| &mismatch.groups);
+    let mut possible = groups.filter(|(one, _)| {
+        let function = &one.signature.function;
+        let itself = **function == *raised.function && one.place.as_deref() == raised.place.as_deref();
+        itself || completes && !is_collective_that_waits(function)
+    });
+    possible.any(|(_, members)| members.iter().any(|member| words.members([*member]) == *who))
 }
 
 fn finding(mismatch: &Mismatch<'_>, count: usize, words: &Words<'_>) -> Option<Finding> {

@@ -35,13 +35,11 @@ use super::why::{
     Message, Outcome, Peer, ProcessIndex, RIGHT_LAUNCHER, Receive, Snapshot, Words, disagreements, whole,
     worlds,
 };
-use crate::base::waiting_functions::is_collective_that_waits;
 use crate::jobs::worlds::{Members, Worlds};
 use crate::model::objects::Kind as Object;
 use crate::observation::{Observation, Raised, Stage};
 use crate::questions::leaks::Leak;
 pub(in crate::questions) use failed::wrong_use;
-use mpi_abi::{FunctionId, Waits};
 pub use pending::finalizes;
 use serde::Serialize;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -131,17 +129,7 @@ pub fn findings(observations: &[Observation], leaks: &[Leak]) -> Vec<Finding> {
     found.extend(failed::never_returned(observations, &whose));
     found.extend(failed::untimely(observations, &whose));
     found.extend(failed::forbidden(observations, &whose));
-    let apart = |who: &Members, raised: &Raised| {
-        let all = differ.iter().flat_map(|mismatch| &mismatch.groups);
-        let completes = FunctionId::from_name(&raised.function)
-            .is_some_and(|function| function.properties().waits == Waits::REQUESTS);
-        let mut same = all.filter(|(one, _)| {
-            let function = &one.signature.function;
-            let itself = **function == *raised.function && one.place.as_deref() == raised.place.as_deref();
-            itself || completes && !is_collective_that_waits(function)
-        });
-        same.any(|(_, members)| members.iter().any(|member| words.members([*member]) == *who))
-    };
+    let apart = |who: &Members, raised: &Raised| mismatches::explain(&differ, &words, who, raised);
     let raised = failed::raised(observations, &whose, &found, &apart);
     found.extend(raised);
     // A process that has not called MPI_Finalize may yet receive what is missing.

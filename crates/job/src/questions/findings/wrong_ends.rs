@@ -146,7 +146,7 @@ pub(super) fn unequal(one: &Unequal, words: &Words<'_>) -> Finding {
     }
 }
 
-/// Returns one-sided operations whose ends have different elements: one finding for each line.
+/// Returns one-sided operations whose ends have different elements: one finding for each line and pair of sizes.
 pub(super) fn operations(observations: &[Observation], whose: &Whose) -> Vec<Finding> {
     let mut found: BTreeMap<(&str, Option<&str>, u64, u64), Members> = BTreeMap::new();
     for seen in observations {
@@ -212,7 +212,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn operations_whose_ends_differ_are_one_finding_per_line() {
+    fn operations_whose_ends_differ_are_one_finding_per_line_and_sizes() {
         let put = |rank: u32, bytes: u64, room: u64| {
             let fault = Fault {
                 kind: faults::Kind::EndsDiffer,
