@@ -3,20 +3,22 @@
 //! Reading takes no lock; see [`super::table`] for how readers and the single writer cooperate.
 #![allow(unsafe_code)]
 
+use super::place;
 use std::ffi::c_void;
 use std::marker::PhantomData;
 use std::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 
-/// Number of consecutive handles with adjacent places: their entries fill two cache lines.
-const NEIGHBOURS: u64 = 8;
-/// Logarithm of the spacing in memory of datatypes and communicators, which may be very numerous.
-const ADDRESSES: u32 = 8;
+/// Number of consecutive handles that are neighbors: their entries fill two cache lines.
+const RUN: u64 = 8;
+/// See [`place::of`]: 13 bytes, less than the distance of any two objects, so that objects evenly spaced do
+/// not compete for places, which linear probing would make worse and worse.
+const DISTANCE: u32 = 3;
 
 /// The index of one table, in a private mapping: this header, followed by the entries.
 #[repr(C, align(64))]
 pub struct Slots<T: 'static> {
     mask: usize,
-    shift: u32,
+    bits: u32,
     used: AtomicUsize,
     bytes: usize,
     entries: PhantomData<T>,
@@ -48,7 +50,7 @@ impl<T: 'static> Slots<T> {
         unsafe {
             header.write(Self {
                 mask: capacity - 1,
-                shift: 64 - capacity.trailing_zeros(),
+                bits: capacity.trailing_zeros(),
                 used: AtomicUsize::new(0),
                 bytes,
                 entries: PhantomData,
@@ -68,14 +70,10 @@ impl<T: 'static> Slots<T> {
         (self.used.load(Ordering::Relaxed) + 1) * 2 <= self.mask + 1
     }
 
-    /// Returns where the search begins. Objects are mostly used in the order of their creation, so
-    /// consecutive handles, and addresses in one piece of memory, get adjacent places. Otherwise, with very
-    /// many of them, each place would cost a cache miss.
+    /// Returns where the search begins.
     #[inline(always)]
     fn home(&self, key: u64) -> usize {
-        let piece = key >> if key >> 32 == 0 { 0 } else { ADDRESSES };
-        let spread = (piece / NEIGHBOURS).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> self.shift;
-        (spread ^ (piece % NEIGHBOURS)) as usize
+        place::of::<RUN, DISTANCE>(key, self.bits)
     }
 
     #[inline(always)]
@@ -257,13 +255,5 @@ mod tests {
                 assert!(addresses < 40.0, "{distance} from {start:#x}: {addresses}");
             }
         }
-    }
-
-    #[test]
-    fn consecutive_handles_have_neighboring_slots() {
-        let index = Slots::<u64>::allocate(2 * HANDLES).unwrap();
-        let mut places: Vec<usize> = (0x8c00_0000..0x8c00_0008).map(|key| index.home(key)).collect();
-        places.sort_unstable();
-        assert!(places.windows(2).all(|pair| pair[1] == pair[0] + 1), "{places:?}");
     }
 }

@@ -35,6 +35,7 @@ pub mod live;
 pub mod lock;
 pub mod ops;
 pub mod pin;
+pub mod place;
 pub mod predefined;
 pub mod sessions;
 pub mod table;
