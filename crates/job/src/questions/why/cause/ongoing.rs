@@ -123,35 +123,13 @@ impl Case<'_> {
 
     /// Processes that completed no call and wait for one that is free to act.
     fn waited_for(&self) -> Option<Reason> {
-        let acts = |index: &ProcessIndex| self.acts.get(*index as usize).copied().unwrap_or(false);
-        let idle = |index: &ProcessIndex| !acts(index) && self.process(*index).is_some_and(is_waiting);
-        let all = || (0..).zip(&self.snapshot.processes).map(|(index, _)| index);
-        let waiting: Vec<ProcessIndex> = all().filter(idle).collect();
-        let awaited = |waiting: &[ProcessIndex], waits: &dyn Fn(&Process) -> bool| {
-            let mut awaited = cycle::could_help(self.snapshot, waiting.iter().copied());
-            awaited.retain(|peer| self.process(*peer).is_some_and(|process| !waits(process)));
-            awaited
-        };
-        let culprits = awaited(&waiting, &is_waiting);
-        // A process that only polls waits too: the process it polls for holds up all of them, or is all there
-        // is to report.
-        let only_asks = |index: &ProcessIndex| !acts(index) && self.process(*index).is_some_and(is_asking);
-        let asks = |index: &ProcessIndex| idle(index) || self.process(*index).is_some_and(is_asking);
-        let (asking, also) = match waiting.is_empty() {
-            true => (all().filter(only_asks).collect::<Vec<_>>(), true),
-            false => (all().filter(asks).collect(), culprits.iter().any(asks)),
-        };
-        let further = awaited(&asking, &|process| is_waiting(process) || is_asking(process));
-        let (waiting, culprits) = match also && !further.is_empty() {
-            true => (asking, further),
-            false => (waiting, culprits),
-        };
+        let (waiting, culprits) = self.waiting_and_awaited();
         // If all of those are waiting just now, the culprits are those that have completed calls in the
         // meantime.
         let (culprits, meanwhile) = match culprits.is_empty() {
             true => {
                 let mut all = cycle::could_help(self.snapshot, waiting.iter().copied());
-                all.retain(acts);
+                all.retain(|index| self.acts(*index));
                 (all, ", and completed calls in the meantime")
             }
             false => (culprits, ""),
@@ -169,19 +147,53 @@ impl Case<'_> {
             verb(&waiting, "waits", "wait"),
             self.words.doing(&by_doing)
         );
-        let unseen = self.process(first).is_some_and(|p| matches!(p.condition, Condition::Unseen(_)));
-        let next = match kind {
-            Kind::RANK_STOPPED => "resume it (kill -CONT, or in the debugger that stopped it)".to_owned(),
-            _ if unseen => "find out what that rank is doing: it could not be seen".to_owned(),
-            _ if self.seconds > 0.0 => {
-                format!("see what that rank is doing: {}, or use a profiler", self.attach(first))
-            }
-            _ => "look at the stack of that rank: mpiscope why --stacks, with the same files".to_owned(),
-        };
-        let mut reason = Reason::new(kind, verdict, &next);
+        let mut reason = Reason::new(kind, verdict, &self.how_to_see(first, kind));
         let culprits = by_doing.into_iter().flatten();
         reason.culprits.extend(self.culprits(culprits));
         Some(reason)
+    }
+
+    /// Returns the processes that wait and have completed no call, and those that they wait for and that do not
+    /// wait.
+    fn waiting_and_awaited(&self) -> (Vec<ProcessIndex>, Vec<ProcessIndex>) {
+        let is = |index: &ProcessIndex, what: fn(&Process) -> bool| self.process(*index).is_some_and(what);
+        let idle = |index: &ProcessIndex| !self.acts(*index) && is(index, is_waiting);
+        let all = || (0..).zip(&self.snapshot.processes).map(|(index, _)| index);
+        let awaited = |waiting: &[ProcessIndex], waits: &dyn Fn(&Process) -> bool| {
+            let mut awaited = cycle::could_help(self.snapshot, waiting.iter().copied());
+            awaited.retain(|peer| self.process(*peer).is_some_and(|process| !waits(process)));
+            awaited
+        };
+        let waiting: Vec<ProcessIndex> = all().filter(idle).collect();
+        let culprits = awaited(&waiting, &is_waiting);
+        // A process that only polls waits too: the process it polls for holds up all of them, or is all there
+        // is to report.
+        let only_asks = |index: &ProcessIndex| !self.acts(*index) && is(index, is_asking);
+        let asks = |index: &ProcessIndex| idle(index) || is(index, is_asking);
+        let (asking, also) = match waiting.is_empty() {
+            true => (all().filter(only_asks).collect::<Vec<_>>(), true),
+            false => (all().filter(asks).collect(), culprits.iter().any(asks)),
+        };
+        let further = awaited(&asking, &|process| is_waiting(process) || is_asking(process));
+        if also && !further.is_empty() { (asking, further) } else { (waiting, culprits) }
+    }
+
+    /// Whether the process has completed calls between the two looks.
+    fn acts(&self, index: ProcessIndex) -> bool {
+        self.acts.get(index as usize).copied().unwrap_or(false)
+    }
+
+    /// Returns the next thing to try about a process that others wait for.
+    fn how_to_see(&self, awaited: ProcessIndex, kind: Kind) -> String {
+        let unseen = self.process(awaited).is_some_and(|p| matches!(p.condition, Condition::Unseen(_)));
+        match kind {
+            Kind::RANK_STOPPED => "resume it (kill -CONT, or in the debugger that stopped it)".to_owned(),
+            _ if unseen => "find out what that rank is doing: it could not be seen".to_owned(),
+            _ if self.seconds > 0.0 => {
+                format!("see what that rank is doing: {}, or use a profiler", self.attach(awaited))
+            }
+            _ => "look at the stack of that rank: mpiscope why --stacks, with the same files".to_owned(),
+        }
     }
 
     /// Returns the command that shows the stack of a rank, to be run on its host.

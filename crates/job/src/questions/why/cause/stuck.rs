@@ -10,13 +10,20 @@ use crate::questions::why::snapshot::{
 use crate::questions::why::verdict::Kind;
 use crate::questions::why::words::{place, ranks, verb};
 use crate::questions::why::{collectives, cycle};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 /// Maximum number of messages to one receiver compared with what it wants.
 pub(super) const MOST_COMPARED: usize = 256;
 /// A message that differs by at most this much from the awaited one was meant for it: it comes from the
 /// awaited sender, and only the tag or the communicator differs.
 const MEANT_FOR_IT: u8 = 2;
+
+/// A stuck receive, and a message to its rank that nobody receives and that it may have been meant to take.
+struct Miss<'a> {
+    receiver: ProcessIndex,
+    receive: &'a Receive,
+    sent: Sent<'a>,
+}
 
 impl Case<'_> {
     /// The reason why processes can never go on.
@@ -95,37 +102,11 @@ impl Case<'_> {
 
     /// A stuck receive, and a message that differs from what it wants in one respect.
     pub(super) fn near_miss(&self, found: &Blocked, most: u8) -> Option<Reason> {
-        let receives: Vec<(ProcessIndex, &Receive)> = self.receives(found).collect();
-        let exactly: HashMap<Match, (ProcessIndex, &Receive)> =
-            receives.iter().map(|(receiver, receive)| (receive.matches, (*receiver, *receive))).collect();
-        let receives = self.that_block_others(found, &receives);
-        let mut best: Option<(u8, ProcessIndex, &Receive, Sent<'_>)> = None;
-        for (receiver, receive) in receives.iter().copied() {
-            let left =
-                self.pairs().left(receiver).iter().filter(|(_, message)| !self.pairs().is_matched(message));
-            for sent in left.take(MOST_COMPARED) {
-                let Some(distance) = distance(receive, *sent).filter(|distance| *distance <= most) else {
-                    continue;
-                };
-                if best.as_ref().is_none_or(|(least, ..)| distance < *least) {
-                    // If another receive wants exactly this message, it went to the wrong rank, and the one
-                    // awaited here comes later.
-                    let (sender, Message { comm, tag, partitioned, .. }) = *sent;
-                    let envelope = Match {
-                        from: Peer::One(sender),
-                        comm: *comm,
-                        tag: Some(*tag),
-                        partitioned: *partitioned,
-                    };
-                    let (receiver, receive) = exactly.get(&envelope).copied().unwrap_or((receiver, receive));
-                    best = Some((distance, receiver, receive, *sent));
-                }
-            }
-        }
-        let (_, receiver, receive, (sender, message)) = best?;
-        if let Some(reason) = self.unreceived_first(found, (receiver, receive), (sender, message)) {
+        let Miss { receiver, receive, sent } = self.nearest_miss(found, most)?;
+        if let Some(reason) = self.unreceived_first(found, (receiver, receive), sent) {
             return Some(reason);
         }
+        let (sender, message) = sent;
         let (waits, wanted) = (self.words.rank(receiver), self.words.message(&receive.matches));
         let (other, left) = (self.words.rank(sender), self.words.sent(message));
         let (verdict, next) = match &receive.got {
@@ -147,15 +128,7 @@ impl Case<'_> {
                         "rank {waits} waits for {wanted} that was never sent; rank {other} sent {left} instead, which nobody \
                          receives{before}"
                     ),
-                    match (message.partitioned, receive.matches.partitioned) {
-                        (true, false) => {
-                            "only a partitioned receive (MPI_Precv_init) can receive a partitioned message"
-                        }
-                        (false, true) => {
-                            "a partitioned receive can only receive a message of a partitioned send (MPI_Psend_init)"
-                        }
-                        _ => "compare source, tag and communicator of the receive with those of the send",
-                    },
+                    what_to_compare(message, &receive.matches),
                 )
             }
         };
@@ -163,12 +136,39 @@ impl Case<'_> {
         // If the message came from another sender, the named one is the least suspect.
         let two = match receive.matches.from {
             Peer::One(from) if from != sender => [receiver, sender],
-            _ if self.is_odd(receiver, (sender, message), receive) => [receiver, sender],
+            _ if self.is_odd(receiver, sent, receive) => [receiver, sender],
             _ => [sender, receiver],
         };
         let mut reason = reason.blaming(self.culprit(two[0])).blaming(self.culprit(two[1]));
         reason.cycle = cycle::cycle(self.snapshot, found);
         Some(reason)
+    }
+
+    /// Returns the stuck receive, and the message left over at its rank, that differ least, in at most `most`.
+    fn nearest_miss(&self, found: &Blocked, most: u8) -> Option<Miss<'_>> {
+        let receives: Vec<(ProcessIndex, &Receive)> = self.receives(found).collect();
+        let mut best: Option<(u8, Miss<'_>)> = None;
+        for (receiver, receive) in self.that_block_others(found, &receives) {
+            let all = self.pairs().left(receiver).iter();
+            let left = all.filter(|(_, message)| !self.pairs().is_matched(message));
+            for sent in left.take(MOST_COMPARED) {
+                let distance = distance(receive, *sent).filter(|distance| *distance <= most);
+                if let Some(distance) = distance
+                    && best.as_ref().is_none_or(|(least, _)| distance < *least)
+                {
+                    best = Some((distance, Miss { receiver, receive, sent: *sent }));
+                }
+            }
+        }
+        let (_, Miss { receiver, receive, sent }) = best?;
+        // If another receive wants exactly this message, it went to the wrong rank, and the one awaited here
+        // comes later.
+        let (sender, Message { comm, tag, partitioned, .. }) = sent;
+        let envelope =
+            Match { from: Peer::One(sender), comm: *comm, tag: Some(*tag), partitioned: *partitioned };
+        let exactly = receives.into_iter().rfind(|(_, receive)| receive.matches == envelope);
+        let (receiver, receive) = exactly.unwrap_or((receiver, receive));
+        Some(Miss { receiver, receive, sent })
     }
 
     /// Whether it is the receiver that uses another communicator: further ranks have exchanged messages with
@@ -349,6 +349,16 @@ impl Case<'_> {
             }
         }
         None
+    }
+}
+
+fn what_to_compare(sent: &Message, wanted: &Match) -> &'static str {
+    match (sent.partitioned, wanted.partitioned) {
+        (true, false) => "only a partitioned receive (MPI_Precv_init) can receive a partitioned message",
+        (false, true) => {
+            "a partitioned receive can only receive a message of a partitioned send (MPI_Psend_init)"
+        }
+        _ => "compare source, tag and communicator of the receive with those of the send",
     }
 }
 
