@@ -12,6 +12,7 @@ use mpiscope_testkit::mpi::Library;
 use mpiscope_testkit::paths;
 use mpiscope_testkit::program::{Needs, Program};
 use mpiscope_testkit::trials::checked;
+use rustix::io::Errno;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
@@ -150,7 +151,11 @@ fn all_are_ended(subject: &Subject, library: &Library) -> Result<()> {
     let pids: Vec<i64> = ranks.filter_map(|rank| rank["pid"].as_i64()).collect();
     ensure!(pids.len() == 2, "{pids:?}");
     for pid in std::iter::once(target.parse()?).chain(pids) {
-        kill_process(Pid::from_raw(i32::try_from(pid)?).context("no process")?, Signal::TERM)?;
+        match kill_process(Pid::from_raw(i32::try_from(pid)?).context("no process")?, Signal::TERM) {
+            // The signal to `mpiscope run` is passed on, and may already have ended this one.
+            Err(Errno::SRCH) => {}
+            sent => sent?,
+        }
     }
     job.finish()?;
     let printed = job.stderr();
@@ -182,7 +187,7 @@ fn killed_and_noticed_late(subject: &Subject, library: &Library) -> Result<()> {
         for pid in pids {
             let pid = Pid::from_raw(i32::try_from(*pid)?).context("no process")?;
             // The end of one may have caused the end of the other.
-            ensure!(matches!(kill_process(pid, signal), Ok(()) | Err(rustix::io::Errno::SRCH)), "{pid:?}");
+            ensure!(matches!(kill_process(pid, signal), Ok(()) | Err(Errno::SRCH)), "{pid:?}");
         }
         Ok(())
     };
