@@ -1,0 +1,253 @@
+//! Which bytes of which process's memory each operation used, and from when until when.
+
+use crate::observation::one_sided::{Access, AccessEpoch, Does, Members, Memory, OneSidedCall};
+use crate::observation::{Observation, OneSided};
+use crate::questions::why::{Joined, ProcessIndex};
+use std::collections::HashMap;
+
+/// An operation.
+pub(super) struct Use<'a> {
+    /// The process that called it.
+    pub origin: ProcessIndex,
+    /// Whose memory it accesses.
+    pub target: ProcessIndex,
+    pub call: &'a OneSidedCall,
+    pub access: &'a Access,
+    /// The target's memory.
+    pub memory: &'a Memory,
+    /// First byte in that memory, or its address.
+    pub first: i128,
+    /// Byte after the last one.
+    pub end: i128,
+    /// Its position among the origin's calls.
+    pub place: usize,
+    /// Position of the call that completed it; `usize::MAX` if there was none.
+    pub done: usize,
+    /// Position of the call that completed all operations on the target, also those that do not fetch.
+    pub closed: usize,
+    /// When it was complete at the latest, as far as its origin knew; `u64::MAX` if it was not.
+    pub until_ns: u64,
+    /// The epoch of the target in which it was made.
+    pub exposed: Exposed,
+}
+
+/// Identifies an epoch of the target.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) enum Exposed {
+    /// Between two fences.
+    Fence(u64),
+    /// From this post on, by its number.
+    Post(usize),
+    /// At any time: under locks.
+    Always,
+    /// Not known, or excluded by a lock.
+    Otherwise,
+}
+
+/// All operations of a job.
+pub(super) struct Uses<'a> {
+    pub all: Vec<Use<'a>>,
+    /// Processes, by number.
+    pub seen: HashMap<ProcessIndex, Process<'a>>,
+    /// Whether all processes of all worlds were observed.
+    pub whole: bool,
+}
+
+/// A process.
+pub(super) struct Process<'a> {
+    world: usize,
+    rank: Option<u32>,
+    pub seen: &'a Observation,
+    pub known: Option<&'a OneSided>,
+}
+
+impl<'a> Uses<'a> {
+    pub(super) fn of(joined: &Joined<'a>) -> Self {
+        let seen: HashMap<ProcessIndex, Process<'a>> = joined
+            .processes()
+            .map(|(me, world, rank, seen)| {
+                (me, Process { world, rank, seen, known: seen.one_sided.as_deref() })
+            })
+            .collect();
+        let mut sizes: HashMap<usize, u32> = HashMap::new();
+        for process in seen.values() {
+            *sizes.entry(process.world).or_default() += 1;
+        }
+        let whole = seen.values().all(|process| process.seen.size == sizes.get(&process.world).copied());
+        let mut all = Vec::new();
+        let mut origins: Vec<_> = seen.keys().copied().collect();
+        origins.sort_unstable();
+        for origin in origins {
+            Reader { joined, seen: &seen, origin, starts: HashMap::new(), memories: HashMap::new() }
+                .read(&mut all);
+        }
+        Self { all, seen, whole }
+    }
+}
+
+/// Follows the calls of one process.
+struct Reader<'r, 'a> {
+    joined: &'r Joined<'a>,
+    seen: &'r HashMap<ProcessIndex, Process<'a>>,
+    origin: ProcessIndex,
+    /// The groups of all starts so far, by window.
+    starts: HashMap<u64, Vec<&'a Members>>,
+    /// Process and memory, by window and rank.
+    memories: HashMap<(u64, u32), Option<(ProcessIndex, &'a Memory)>>,
+}
+
+impl<'a> Reader<'_, 'a> {
+    fn read(mut self, all: &mut Vec<Use<'a>>) {
+        let Some(known) = self.seen.get(&self.origin).and_then(|process| process.known) else { return };
+        let completions = completions(&known.calls);
+        for (place, (call, (done, closed))) in known.calls.iter().zip(completions).enumerate() {
+            match &call.does {
+                Does::Starts(group) => self.starts.entry(call.window).or_default().push(group),
+                Does::Access(access) => all.extend(self.one(known, place, (call, access), done, closed)),
+                _ => {}
+            }
+        }
+    }
+
+    fn one(
+        &mut self,
+        known: &'a OneSided,
+        place: usize,
+        (call, access): (&'a OneSidedCall, &'a Access),
+        done: usize,
+        closed: usize,
+    ) -> Option<Use<'a>> {
+        let (target, memory) = self.memory(call.window, access.target)?;
+        let unit = if memory.dynamic { 1 } else { memory.unit };
+        // A dynamic window's displacements are addresses.
+        let start = match memory.dynamic {
+            true => i128::from(access.disp.cast_unsigned()),
+            false => i128::from(access.disp) * i128::from(unit),
+        };
+        let until_ns = known.calls.get(done).map_or(u64::MAX, |call| call.until_ns);
+        Some(Use {
+            origin: self.origin,
+            target,
+            call,
+            access,
+            memory,
+            first: start + i128::from(access.low),
+            end: start + i128::from(access.high),
+            place,
+            done,
+            closed,
+            until_ns,
+            exposed: match access.epoch {
+                AccessEpoch::Fence(number) => Exposed::Fence(number),
+                AccessEpoch::Shared => Exposed::Always,
+                AccessEpoch::Started => {
+                    self.post(known, call.window, target).map_or(Exposed::Otherwise, Exposed::Post)
+                }
+                AccessEpoch::Exclusive | AccessEpoch::Unknown => Exposed::Otherwise,
+            },
+        })
+    }
+
+    fn memory(&mut self, window: u64, rank: u32) -> Option<(ProcessIndex, &'a Memory)> {
+        let (joined, seen, origin) = (self.joined, self.seen, self.origin);
+        *self.memories.entry((window, rank)).or_insert_with(|| {
+            let target = joined.partner(origin, window, rank)?;
+            let known = seen.get(&target)?.known?;
+            Some((target, known.memories.iter().find(|memory| memory.window == window)?))
+        })
+    }
+
+    /// Returns the number of the target's post that belongs to the origin's last start: the first start for a
+    /// target belongs to the target's first post for the origin, and so on.
+    fn post(&self, known: &OneSided, window: u64, target: ProcessIndex) -> Option<usize> {
+        let (me, it) = (self.seen.get(&self.origin)?, self.seen.get(&target)?);
+        let theirs = it.known?;
+        if known.wrapped || theirs.wrapped || me.world != it.world {
+            return None;
+        }
+        let starts = self.starts.get(&window)?;
+        let mut number = 0_usize;
+        for group in starts {
+            number += usize::from(has(group, it.rank?)?);
+        }
+        if !has(starts.last()?, it.rank?)? {
+            return None;
+        }
+        let posts = theirs.calls.iter().filter(|call| call.window == window);
+        let groups = posts.filter_map(|call| match &call.does {
+            Does::Posts(group) => Some(group),
+            _ => None,
+        });
+        for (post, group) in groups.enumerate() {
+            number -= usize::from(has(group, me.rank?)?);
+            if number == 0 {
+                return Some(post);
+            }
+        }
+        None
+    }
+}
+
+fn has(group: &Members, rank: u32) -> Option<bool> {
+    match group {
+        Members::World => Some(true),
+        Members::Ranks(ranks) => Some(ranks.contains(&rank)),
+        Members::Unknown => None,
+    }
+}
+
+/// Positions of the calls that complete each call, if it is an operation: the operation itself, and all on its
+/// target.
+fn completions(calls: &[OneSidedCall]) -> Vec<(usize, usize)> {
+    // Next completing calls by window and target, of operations that fetch and of all.
+    let mut next: HashMap<(u64, Option<u32>), (usize, usize)> = HashMap::new();
+    let mut found = vec![(usize::MAX, usize::MAX); calls.len()];
+    for (place, call) in calls.iter().enumerate().rev() {
+        match &call.does {
+            Does::Completes { target, locally } => {
+                let both = next.entry((call.window, *target)).or_insert((usize::MAX, usize::MAX));
+                both.0 = place;
+                if !locally {
+                    both.1 = place;
+                }
+            }
+            Does::Access(access) => {
+                let of = |target: Option<u32>| {
+                    next.get(&(call.window, target)).copied().unwrap_or((usize::MAX, usize::MAX))
+                };
+                let (one, all) = (of(Some(access.target)), of(None));
+                let closed = one.1.min(all.1);
+                let done = match access.kind.fetches() {
+                    // When the program waited for its request is not known.
+                    true if access.request => place,
+                    true => one.0.min(all.0),
+                    false => closed,
+                };
+                if let Some(found) = found.get_mut(place) {
+                    *found = (done, closed);
+                }
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+impl Use<'_> {
+    /// Whether it accesses all bytes from the first to the last.
+    fn is_dense(&self) -> bool {
+        i128::from(self.access.bytes) >= self.end - self.first
+    }
+
+    /// Whether it certainly accesses a byte.
+    fn covers(&self, byte: i128) -> bool {
+        let inside = self.first <= byte && byte < self.end;
+        inside && (self.is_dense() || byte == self.first || byte == self.end - 1)
+    }
+
+    /// Returns a byte that both certainly access.
+    pub(super) fn shared_with(&self, other: &Self) -> Option<i128> {
+        let ends = [self.first, other.first, self.end - 1, other.end - 1];
+        ends.into_iter().find(|byte| self.covers(*byte) && other.covers(*byte))
+    }
+}
