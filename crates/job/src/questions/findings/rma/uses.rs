@@ -78,8 +78,7 @@ impl<'a> Uses<'a> {
         let mut origins: Vec<_> = seen.keys().copied().collect();
         origins.sort_unstable();
         for origin in origins {
-            Reader { joined, seen: &seen, origin, starts: HashMap::new(), memories: HashMap::new() }
-                .read(&mut all);
+            Reader::of(joined, &seen, origin).read(&mut all);
         }
         Self { all, seen, whole }
     }
@@ -94,9 +93,20 @@ struct Reader<'r, 'a> {
     starts: HashMap<u64, Vec<&'a Members>>,
     /// Process and memory, by window and rank.
     memories: HashMap<(u64, u32), Option<(ProcessIndex, &'a Memory)>>,
+    /// Posts that belong to starts, by window, target and number of starts.
+    posts: HashMap<(u64, ProcessIndex, usize), Option<usize>>,
 }
 
-impl<'a> Reader<'_, 'a> {
+impl<'r, 'a> Reader<'r, 'a> {
+    fn of(
+        joined: &'r Joined<'a>,
+        seen: &'r HashMap<ProcessIndex, Process<'a>>,
+        origin: ProcessIndex,
+    ) -> Self {
+        let (starts, memories, posts) = (HashMap::new(), HashMap::new(), HashMap::new());
+        Self { joined, seen, origin, starts, memories, posts }
+    }
+
     fn read(mut self, all: &mut Vec<Use<'a>>) {
         let Some(known) = self.seen.get(&self.origin).and_then(|process| process.known) else { return };
         let completions = completions(&known.calls);
@@ -141,7 +151,14 @@ impl<'a> Reader<'_, 'a> {
                 AccessEpoch::Fence(number) => Exposed::Fence(number),
                 AccessEpoch::Shared => Exposed::Always,
                 AccessEpoch::Started => {
-                    self.post(known, call.window, target).map_or(Exposed::Otherwise, Exposed::Post)
+                    let starts = self.starts.get(&call.window).map_or(0, Vec::len);
+                    let key = (call.window, target, starts);
+                    let post = match self.posts.get(&key) {
+                        Some(post) => *post,
+                        None => self.post(known, call.window, target),
+                    };
+                    self.posts.insert(key, post);
+                    post.map_or(Exposed::Otherwise, Exposed::Post)
                 }
                 AccessEpoch::Exclusive | AccessEpoch::Unknown => Exposed::Otherwise,
             },
