@@ -1,5 +1,6 @@
 /* Correct one-sided communication: the same memory is used by several operations, but something orders them, or they need no order. */
 #include <mpi.h>
+#include <stddef.h>
 
 static int rank, size, memory[64], value, values[64];
 static MPI_Win win;

@@ -49,8 +49,7 @@ impl Incoming {
             }
             for ((number, one), (_, until)) in history.iter().zip(&history.times) {
                 let completed = || history.completed.iter().find(|done| done.number == number);
-                let waits =
-                    is_collective_that_waits(&one.function) || one.function.starts_with("MPI_Win_");
+                let waits = is_collective_that_waits(&one.function) || one.function.starts_with("MPI_Win_");
                 let left = waits.then_some(*until);
                 at_ns.push(left.or_else(|| Some(completed()?.until_ns))?);
             }

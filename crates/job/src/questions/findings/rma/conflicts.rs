@@ -134,7 +134,8 @@ impl<'s, 'a> Search<'s, 'a> {
         let turned = if same { one.place > two.place } else { line(one) > line(two) };
         let (first, second) = if turned { (two, one) } else { (one, two) };
         let (uses, words) = (self.uses, self.words);
-        let new = || Pair { sentence: sentence(first, second, uses, words), ranks: Members::default(), times: 0 };
+        let new =
+            || Pair { sentence: sentence(first, second, uses, words), ranks: Members::default(), times: 0 };
         let pair = self.found.entry((line(first), line(second), same)).or_insert_with(new);
         pair.ranks.join(words.members([one.origin, two.origin]));
         pair.times += 1;

@@ -20,7 +20,8 @@ pub(super) fn outside(uses: &Uses<'_>, words: &Words<'_>) -> Vec<Finding> {
     for one in &uses.all {
         let Some(what) = wrong(uses, one) else { continue };
         let call = &one.call.call;
-        let new = || Wrong { sentence: sentence(one, &what, uses, words), ranks: Members::default(), times: 0 };
+        let new =
+            || Wrong { sentence: sentence(one, &what, uses, words), ranks: Members::default(), times: 0 };
         let wrong = found.entry((&call.function, call.place.as_deref())).or_insert_with(new);
         wrong.ranks.join(words.members([one.origin]));
         wrong.times += 1;
