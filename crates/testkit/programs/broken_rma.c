@@ -182,14 +182,14 @@ static void put_into_own_memory(void)
     free_window();
 }
 
-/* finding request_of_another_size 2 type-mismatch ranks 0 check says specifies 4 bytes at the origin and 8 bytes at the target */
-static void request_of_another_size(void)
+/* finding request_of_another_type 2 type-mismatch ranks 0 check says specifies elements of other types at the origin than at the target (4 bytes each) */
+static void request_of_another_type(void)
 {
     MPI_Request request;
     make_window();
     MPI_Win_lock_all(0, win);
     if (rank == 0) {
-        MPI_Rget(values, 1, MPI_INT, 1, 0, 2, MPI_INT, win, &request); /* here: request_of_another_size */
+        MPI_Rget(values, 1, MPI_INT, 1, 0, 1, MPI_FLOAT, win, &request); /* here: request_of_another_type */
         MPI_Wait(&request, MPI_STATUS_IGNORE);
     }
     MPI_Win_unlock_all(win);
@@ -211,7 +211,7 @@ static const struct {
     {"puts_after_one_post", puts_after_one_post},
     {"put_then_get", put_then_get},
     {"put_into_own_memory", put_into_own_memory},
-    {"request_of_another_size", request_of_another_size},
+    {"request_of_another_type", request_of_another_type},
 };
 
 int main(int argc, char **argv)
