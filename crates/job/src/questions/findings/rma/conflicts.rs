@@ -127,9 +127,6 @@ impl<'s, 'a> Search<'s, 'a> {
     }
 
     fn add(&mut self, (one, two): (&'s Use<'a>, &'s Use<'a>)) {
-        fn line<'a>(of: &'a Use<'_>) -> Line<'a> {
-            (of.call.call.function.as_str(), of.call.call.place.as_deref())
-        }
         let same = one.origin == two.origin;
         let turned = if same { one.place > two.place } else { line(one) > line(two) };
         let (first, second) = if turned { (two, one) } else { (one, two) };
@@ -142,30 +139,24 @@ impl<'s, 'a> Search<'s, 'a> {
     }
 }
 
+/// What distinguishes operations of one process and line: kind, first byte, byte after the last one, number of
+/// bytes, completion.
+type Distinct<'a> = (&'a Operation, i128, i128, u64, usize);
+
 /// Leaves out operations that differ in nothing that matters from an earlier one of the same process and line
 /// and do not conflict with it.
-fn without_repetitions<'s, 'a>(group: Vec<&'s Use<'a>>) -> Vec<&'s Use<'a>> {
-    let mut known: HashSet<(ProcessIndex, &str, Option<&str>, &Operation, i128, i128, u64, usize)> =
-        HashSet::new();
+fn without_repetitions<'s, 'a>(mut group: Vec<&'s Use<'a>>) -> Vec<&'s Use<'a>> {
+    let mut known: HashSet<(ProcessIndex, Line<'_>, Distinct<'_>)> = HashSet::new();
+    group.retain(|one| {
+        let access = one.access;
+        let distinct = (&access.kind, one.first, one.end, access.bytes, one.done);
+        access.kind == Operation::Put || known.insert((one.origin, line(one), distinct))
+    });
     group
-        .into_iter()
-        .filter(|one| {
-            let (call, access) = (&one.call.call, one.access);
-            let (function, place) = (call.function.as_str(), call.place.as_deref());
-            let bytes = (one.first, one.end, access.bytes);
-            access.kind == Operation::Put
-                || known.insert((
-                    one.origin,
-                    function,
-                    place,
-                    &access.kind,
-                    bytes.0,
-                    bytes.1,
-                    bytes.2,
-                    one.done,
-                ))
-        })
-        .collect()
+}
+
+fn line<'a>(of: &'a Use<'_>) -> Line<'a> {
+    (of.call.call.function.as_str(), of.call.call.place.as_deref())
 }
 
 /// Whether two operations on the same bytes must be ordered. `same`: they are of one process, which keeps the

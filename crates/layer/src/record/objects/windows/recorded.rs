@@ -130,10 +130,15 @@ fn extent<A: Abi>(place: Place, known: Option<&Datatype>) -> Option<Extent> {
 }
 
 /// Records a synchronizing call. Must not run under the lock of the window table.
+#[inline(always)]
 pub(super) fn synchronised<A: Abi>(call: &Call<A>, window: &'static Window, used: Use, target: c_int) {
-    if !recorded() {
-        return;
+    if recorded() {
+        synchronisation(call, window, used, target);
     }
+}
+
+#[inline(never)]
+fn synchronisation<A: Abi>(call: &Call<A>, window: &'static Window, used: Use, target: c_int) {
     let kind = match used {
         Use::Fence => OneSidedKind::FENCE,
         Use::Start => {
@@ -190,20 +195,27 @@ fn members<A: Abi>(
 }
 
 /// `MPI_Win_flush_local`: the operations that fetch have been performed.
+#[inline(always)]
 pub fn flush_local<A: Abi>(call: &Call<A>, result: c_int, rank: c_int, win: A::Handle) {
     locally(call, result, win, OneSidedKind::FLUSH_LOCAL, rank);
 }
 
 /// `MPI_Win_flush_local_all`.
+#[inline(always)]
 pub fn flush_local_all<A: Abi>(call: &Call<A>, result: c_int, win: A::Handle) {
     locally(call, result, win, OneSidedKind::FLUSH_LOCAL_ALL, -1);
 }
 
 #[inline(always)]
 fn locally<A: Abi>(call: &Call<A>, result: c_int, win: A::Handle, kind: OneSidedKind, rank: c_int) {
-    if recorded()
-        && let (Some(_), Some(window)) = (succeeded::<A>(result), tables::window::<A>(win))
-    {
+    if recorded() {
+        completed_locally(call, result, win, kind, rank);
+    }
+}
+
+#[inline(never)]
+fn completed_locally<A: Abi>(call: &Call<A>, result: c_int, win: A::Handle, kind: OneSidedKind, rank: c_int) {
+    if let (Some(_), Some(window)) = (succeeded::<A>(result), tables::window::<A>(win)) {
         note(call, names(window), kind, |record| record.target.set(rank.cast_unsigned()));
     }
 }
