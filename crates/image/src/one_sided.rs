@@ -130,6 +130,8 @@ pub struct OneSided {
     pub datatype: W64,
     /// Number of elements of that datatype.
     pub count: W64,
+    /// Address of the origin's buffer; zero if unknown.
+    pub buffer: W64,
 }
 
 impl OneSided {
@@ -175,5 +177,5 @@ const _: () = {
     assert!(offset_of!(OneSided, epochs) == 64);
     assert!(offset_of!(OneSided, low) == 80);
     assert!(offset_of!(OneSided, count) == 120);
-    assert!(size_of::<OneSided>() == 128);
+    assert!(size_of::<OneSided>() == 136);
 };

@@ -25,7 +25,9 @@ static void in_different_fences(void)
     }
     get(0, 0, 4);
     MPI_Win_fence(0, win);
-    put(0, 4 * rank, 4);
+    /* The same data: in any order. */
+    for (int i = 0; i < 10; i++)
+        put(0, 4 * rank, 4);
     MPI_Win_fence(MPI_MODE_NOSUCCEED, win);
 }
 

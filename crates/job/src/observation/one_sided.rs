@@ -122,6 +122,8 @@ pub struct Access {
     pub high: i64,
     /// Number of bytes accessed: fewer than `high - low` if there are gaps.
     pub bytes: u64,
+    /// Address of the origin's buffer; zero if unknown.
+    pub buffer: u64,
 }
 
 /// Kind of an operation, as far as it matters for conflicts.
@@ -279,6 +281,7 @@ impl<S: Source> Reader<'_, '_, S> {
             low: record.low.get().cast_signed(),
             high: record.high.get().cast_signed(),
             bytes: record.bytes.get(),
+            buffer: record.buffer.get(),
         })
     }
 }

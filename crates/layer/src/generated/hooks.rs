@@ -37,7 +37,7 @@ hook! {
     note { object: win, datatype: origin_datatype, count: origin_count, peer: target_rank, op: op }
     bytes { if takes_part(target_rank) { origin_count * origin_datatype } }
     before { }
-    after { objects::windows::accumulate(target_rank, win), objects::windows::moved((origin_count, origin_datatype), (target_disp, target_count, target_datatype), target_rank, win) }
+    after { objects::windows::accumulate(target_rank, win), objects::windows::moved((origin_addr.addr(), origin_count, origin_datatype), (target_disp, target_count, target_datatype), target_rank, win) }
 }
 hook! {
     sizes outlined
@@ -45,7 +45,7 @@ hook! {
     note { object: win, datatype: origin_datatype, count: origin_count, peer: target_rank, op: op }
     bytes { if takes_part(target_rank) { origin_count * origin_datatype } }
     before { }
-    after { objects::windows::accumulate(target_rank, win), objects::windows::moved((origin_count, origin_datatype), (target_disp, target_count, target_datatype), target_rank, win) }
+    after { objects::windows::accumulate(target_rank, win), objects::windows::moved((origin_addr.addr(), origin_count, origin_datatype), (target_disp, target_count, target_datatype), target_rank, win) }
 }
 rare_hook! {
     MPI_Add_error_class (errorclass: usize)
@@ -942,7 +942,7 @@ hook! {
     note { object: win, datatype: origin_datatype, count: origin_count, peer: target_rank }
     bytes { if takes_part(target_rank) { origin_count * origin_datatype } }
     before { }
-    after { objects::windows::get(target_rank, win), objects::windows::moved((origin_count, origin_datatype), (target_disp, target_count, target_datatype), target_rank, win) }
+    after { objects::windows::get(target_rank, win), objects::windows::moved((origin_addr.addr(), origin_count, origin_datatype), (target_disp, target_count, target_datatype), target_rank, win) }
 }
 hook! {
     sizes outlined
@@ -960,7 +960,7 @@ hook! {
     note { object: win, datatype: origin_datatype, count: origin_count, peer: target_rank }
     bytes { if takes_part(target_rank) { origin_count * origin_datatype } }
     before { }
-    after { objects::windows::get(target_rank, win), objects::windows::moved((origin_count, origin_datatype), (target_disp, target_count, target_datatype), target_rank, win) }
+    after { objects::windows::get(target_rank, win), objects::windows::moved((origin_addr.addr(), origin_count, origin_datatype), (target_disp, target_count, target_datatype), target_rank, win) }
 }
 rare_hook! {
     MPI_Get_hw_resource_info (hw_info: *mut A::Handle)
@@ -1582,7 +1582,7 @@ hook! {
     note { object: win, datatype: origin_datatype, count: origin_count, peer: target_rank }
     bytes { if takes_part(target_rank) { origin_count * origin_datatype } }
     before { }
-    after { objects::windows::put(target_rank, win), objects::windows::moved((origin_count, origin_datatype), (target_disp, target_count, target_datatype), target_rank, win) }
+    after { objects::windows::put(target_rank, win), objects::windows::moved((origin_addr.addr(), origin_count, origin_datatype), (target_disp, target_count, target_datatype), target_rank, win) }
 }
 hook! {
     sizes outlined
@@ -1590,7 +1590,7 @@ hook! {
     note { object: win, datatype: origin_datatype, count: origin_count, peer: target_rank }
     bytes { if takes_part(target_rank) { origin_count * origin_datatype } }
     before { }
-    after { objects::windows::put(target_rank, win), objects::windows::moved((origin_count, origin_datatype), (target_disp, target_count, target_datatype), target_rank, win) }
+    after { objects::windows::put(target_rank, win), objects::windows::moved((origin_addr.addr(), origin_count, origin_datatype), (target_disp, target_count, target_datatype), target_rank, win) }
 }
 hook! {
     sizes outlined
@@ -1600,7 +1600,7 @@ hook! {
     note { object: win, datatype: origin_datatype, count: origin_count, peer: target_rank, op: op }
     bytes { if takes_part(target_rank) { origin_count * origin_datatype } }
     before { traffic::requests::overwrite::watch(request) }
-    after { objects::windows::accumulate(target_rank, win), objects::windows::moved((origin_count, origin_datatype), (target_disp, target_count, target_datatype), target_rank, win), traffic::nonblocking::one_sided(win, origin_addr.addr(), i64::from(origin_count), origin_datatype, target_rank, request) }
+    after { objects::windows::accumulate(target_rank, win), objects::windows::moved((origin_addr.addr(), origin_count, origin_datatype), (target_disp, target_count, target_datatype), target_rank, win), traffic::nonblocking::one_sided(win, origin_addr.addr(), i64::from(origin_count), origin_datatype, target_rank, request) }
 }
 hook! {
     sizes inlined
@@ -1755,7 +1755,7 @@ hook! {
     note { object: win, datatype: origin_datatype, count: origin_count, peer: target_rank }
     bytes { if takes_part(target_rank) { origin_count * origin_datatype } }
     before { traffic::requests::overwrite::watch(request) }
-    after { objects::windows::get(target_rank, win), objects::windows::moved((origin_count, origin_datatype), (target_disp, target_count, target_datatype), target_rank, win), traffic::nonblocking::one_sided(win, origin_addr.addr(), i64::from(origin_count), origin_datatype, target_rank, request) }
+    after { objects::windows::get(target_rank, win), objects::windows::moved((origin_addr.addr(), origin_count, origin_datatype), (target_disp, target_count, target_datatype), target_rank, win), traffic::nonblocking::one_sided(win, origin_addr.addr(), i64::from(origin_count), origin_datatype, target_rank, request) }
 }
 hook! {
     sizes outlined
@@ -1775,7 +1775,7 @@ hook! {
     note { object: win, datatype: origin_datatype, count: origin_count, peer: target_rank }
     bytes { if takes_part(target_rank) { origin_count * origin_datatype } }
     before { traffic::requests::overwrite::watch(request) }
-    after { objects::windows::put(target_rank, win), objects::windows::moved((origin_count, origin_datatype), (target_disp, target_count, target_datatype), target_rank, win), traffic::nonblocking::one_sided(win, origin_addr.addr(), i64::from(origin_count), origin_datatype, target_rank, request) }
+    after { objects::windows::put(target_rank, win), objects::windows::moved((origin_addr.addr(), origin_count, origin_datatype), (target_disp, target_count, target_datatype), target_rank, win), traffic::nonblocking::one_sided(win, origin_addr.addr(), i64::from(origin_count), origin_datatype, target_rank, request) }
 }
 rare_hook! {
     MPI_Rsend_init (buf: *const c_void, count: Count, datatype: A::Handle, dest: c_int, tag: c_int, comm: A::Handle, request: *mut A::Handle)

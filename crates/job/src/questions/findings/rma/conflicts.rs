@@ -54,7 +54,7 @@ impl<'s, 'a> Search<'s, 'a> {
     fn of_one_origin(&mut self) {
         let mut groups: HashMap<_, Vec<&'s Use<'a>>> = HashMap::new();
         for one in &self.uses.all {
-            let group = (one.call.window, one.target, one.origin, one.closed);
+            let group = (one.call.window, one.target, one.origin, one.completed.there);
             groups.entry(group).or_default().push(one);
         }
         let mut groups: Vec<_> = groups.into_iter().filter(|(_, group)| group.len() > 1).collect();
@@ -140,17 +140,20 @@ impl<'s, 'a> Search<'s, 'a> {
 }
 
 /// What distinguishes operations of one process and line: kind, first byte, byte after the last one, number of
-/// bytes, completion.
-type Distinct<'a> = (&'a Operation, i128, i128, u64, usize);
+/// bytes, completion, and for those that write: what they write.
+type Distinct<'a> = (&'a Operation, i128, i128, u64, usize, Option<(u64, usize)>);
 
 /// Leaves out operations that differ in nothing that matters from an earlier one of the same process and line
-/// and do not conflict with it.
+/// and do not conflict with it. That includes puts of the same buffer, which the program must not change
+/// before they are complete at the origin: their order does not matter.
 fn without_repetitions<'s, 'a>(mut group: Vec<&'s Use<'a>>) -> Vec<&'s Use<'a>> {
     let mut known: HashSet<(ProcessIndex, Line<'_>, Distinct<'_>)> = HashSet::new();
     group.retain(|one| {
         let access = one.access;
-        let distinct = (&access.kind, one.first, one.end, access.bytes, one.done);
-        access.kind == Operation::Put || known.insert((one.origin, line(one), distinct))
+        let puts = access.kind == Operation::Put;
+        let written = puts.then_some((access.buffer, one.completed.here));
+        let distinct = (&access.kind, one.first, one.end, access.bytes, one.done, written);
+        puts && access.buffer == 0 || known.insert((one.origin, line(one), distinct))
     });
     group
 }

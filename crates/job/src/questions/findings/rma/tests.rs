@@ -17,7 +17,7 @@ fn call(line: &str, from: u64, does: Does) -> OneSidedCall {
 
 /// An operation on 8 bytes of the memory of rank 0.
 fn access(line: &str, from: u64, kind: Operation, epoch: AccessEpoch) -> OneSidedCall {
-    let access = Access { target: 0, kind, request: false, epoch, disp: 2, low: 0, high: 8, bytes: 8 };
+    let access = Access { kind, epoch, disp: 2, high: 8, bytes: 8, ..Access::default() };
     call(line, from, Does::Access(access))
 }
 
@@ -221,6 +221,26 @@ fn operations_of_one_process_conflict_until_the_first_is_complete_at_the_target(
     assert_eq!(count(flush(None, true), Operation::Get, Operation::Put), 0, "it has been read");
     assert_eq!(count(vec![], add("MPI_SUM"), add("MPI_PROD")), 0, "in order");
     assert_eq!(count(vec![], add("MPI_SUM"), Operation::Put), 1);
+}
+
+#[test]
+fn puts_of_the_same_buffer_conflict_only_if_it_may_have_changed() {
+    let twice = |buffers: [u64; 2], between: Vec<OneSidedCall>| {
+        let [one, two] = buffers.map(|buffer| {
+            let mut put = put("a.c:1", 5, AccessEpoch::Shared);
+            if let Does::Access(access) = &mut put.does {
+                access.buffer = buffer;
+            }
+            put
+        });
+        let calls = [vec![one], between, vec![two, done(12)]].concat();
+        said(&[rank(0, vec![]), rank(1, calls), rank(2, vec![])]).len()
+    };
+    assert_eq!(twice([100, 100], vec![]), 0);
+    assert_eq!(twice([100, 104], vec![]), 1);
+    assert_eq!(twice([0, 0], vec![]), 1, "unknown");
+    let here = call("f", 8, Does::Completes { target: None, locally: true });
+    assert_eq!(twice([100, 100], vec![here]), 1);
 }
 
 #[test]

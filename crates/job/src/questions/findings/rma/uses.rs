@@ -21,14 +21,28 @@ pub(super) struct Use<'a> {
     pub end: i128,
     /// Its position among the origin's calls.
     pub place: usize,
-    /// Position of the call that completed it; `usize::MAX` if there was none.
+    /// When it was complete at the target, as far as is known.
     pub done: usize,
-    /// Position of the call that completed all operations on the target, also those that do not fetch.
-    pub closed: usize,
+    /// The calls that completed all operations on the target.
+    pub completed: Completed,
     /// When it was complete at the latest, as far as its origin knew; `u64::MAX` if it was not.
     pub until_ns: u64,
     /// The epoch of the target in which it was made.
     pub exposed: Exposed,
+}
+
+/// Positions among the origin's calls of those that completed an operation like all others on its target;
+/// `usize::MAX` if there was none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) struct Completed {
+    /// At the target.
+    pub there: usize,
+    /// At the origin.
+    pub here: usize,
+}
+
+impl Completed {
+    const NEVER: Self = Self { there: usize::MAX, here: usize::MAX };
 }
 
 /// Identifies an epoch of the target.
@@ -110,10 +124,10 @@ impl<'r, 'a> Reader<'r, 'a> {
     fn read(mut self, all: &mut Vec<Use<'a>>) {
         let Some(known) = self.seen.get(&self.origin).and_then(|process| process.known) else { return };
         let completions = completions(&known.calls);
-        for (place, (call, (done, closed))) in known.calls.iter().zip(completions).enumerate() {
+        for (place, (call, completed)) in known.calls.iter().zip(completions).enumerate() {
             match &call.does {
                 Does::Starts(group) => self.starts.entry(call.window).or_default().push(group),
-                Does::Access(access) => all.extend(self.one(known, place, (call, access), done, closed)),
+                Does::Access(access) => all.extend(self.one(known, place, (call, access), completed)),
                 _ => {}
             }
         }
@@ -124,8 +138,7 @@ impl<'r, 'a> Reader<'r, 'a> {
         known: &'a OneSided,
         place: usize,
         (call, access): (&'a OneSidedCall, &'a Access),
-        done: usize,
-        closed: usize,
+        completed: Completed,
     ) -> Option<Use<'a>> {
         let (target, memory) = self.memory(call.window, access.target)?;
         let unit = if memory.dynamic { 1 } else { memory.unit };
@@ -133,6 +146,13 @@ impl<'r, 'a> Reader<'r, 'a> {
         let start = match memory.dynamic {
             true => i128::from(access.disp.cast_unsigned()),
             false => i128::from(access.disp) * i128::from(unit),
+        };
+        let done = match access.kind.fetches() {
+            // When the program waited for its request is not known.
+            true if access.request => place,
+            // It has been performed once its result is there.
+            true => completed.here,
+            false => completed.there,
         };
         let until_ns = known.calls.get(done).map_or(u64::MAX, |call| call.until_ns);
         Some(Use {
@@ -145,7 +165,7 @@ impl<'r, 'a> Reader<'r, 'a> {
             end: start + i128::from(access.high),
             place,
             done,
-            closed,
+            completed,
             until_ns,
             exposed: match access.epoch {
                 AccessEpoch::Fence(number) => Exposed::Fence(number),
@@ -213,36 +233,26 @@ fn has(group: &Members, rank: u32) -> Option<bool> {
     }
 }
 
-/// Positions of the calls that complete each call, if it is an operation: the operation itself, and all on its
-/// target.
-fn completions(calls: &[OneSidedCall]) -> Vec<(usize, usize)> {
-    // Next completing calls by window and target, of operations that fetch and of all.
-    let mut next: HashMap<(u64, Option<u32>), (usize, usize)> = HashMap::new();
-    let mut found = vec![(usize::MAX, usize::MAX); calls.len()];
-    for (place, call) in calls.iter().enumerate().rev() {
+/// Returns which calls complete each call, if it is an operation.
+fn completions(calls: &[OneSidedCall]) -> Vec<Completed> {
+    // The next completing calls, by window and target.
+    let mut next: HashMap<(u64, Option<u32>), Completed> = HashMap::new();
+    let mut found = vec![Completed::NEVER; calls.len()];
+    for ((place, call), found) in calls.iter().enumerate().zip(&mut found).rev() {
         match &call.does {
             Does::Completes { target, locally } => {
-                let both = next.entry((call.window, *target)).or_insert((usize::MAX, usize::MAX));
-                both.0 = place;
+                let next = next.entry((call.window, *target)).or_insert(Completed::NEVER);
+                next.here = place;
                 if !locally {
-                    both.1 = place;
+                    next.there = place;
                 }
             }
             Does::Access(access) => {
                 let of = |target: Option<u32>| {
-                    next.get(&(call.window, target)).copied().unwrap_or((usize::MAX, usize::MAX))
+                    next.get(&(call.window, target)).copied().unwrap_or(Completed::NEVER)
                 };
                 let (one, all) = (of(Some(access.target)), of(None));
-                let closed = one.1.min(all.1);
-                let done = match access.kind.fetches() {
-                    // When the program waited for its request is not known.
-                    true if access.request => place,
-                    true => one.0.min(all.0),
-                    false => closed,
-                };
-                if let Some(found) = found.get_mut(place) {
-                    *found = (done, closed);
-                }
+                *found = Completed { there: one.there.min(all.there), here: one.here.min(all.here) };
             }
             _ => {}
         }

@@ -16,19 +16,19 @@ use std::ffi::c_int;
 /// Count and datatype of one end.
 type End = (i64, u64);
 
-/// An operation: the two ends, the displacement at the target.
+/// An operation: the two ends, the addresses of both.
 #[inline(always)]
 pub fn moved<A: Abi>(
     call: &Call<A>,
     result: c_int,
-    origin: (impl Count, A::Handle),
+    (buffer, sent, sent_type): (usize, impl Count, A::Handle),
     (disp, count, datatype): (i64, impl Count, A::Handle),
     rank: c_int,
     win: A::Handle,
 ) {
     if rank >= 0 && recorded() {
-        let ends = [(origin.0.count(), origin.1.raw()), (count.count(), datatype.raw())];
-        seen(call, result, (ends, ends[0]), disp, rank, win);
+        let ends = [(sent.count(), sent_type.raw()), (count.count(), datatype.raw())];
+        seen(call, result, (ends, ends[0]), (disp, buffer), rank, win);
     }
 }
 
@@ -49,7 +49,7 @@ pub fn moved_both_ways<A: Abi>(
         // Without an operation the origin has no meaning.
         let no_op = ops::is_no_op(handle_word(op));
         let origin = if no_op { fetched } else { (origin.0.count(), origin.1.raw()) };
-        seen(call, result, ([origin, target], fetched), disp, rank, win);
+        seen(call, result, ([origin, target], fetched), (disp, 0), rank, win);
     }
 }
 
@@ -65,7 +65,7 @@ pub fn moved_one<A: Abi>(
 ) {
     if rank >= 0 && recorded() {
         let end = (1, datatype.raw());
-        seen(call, result, ([end; 2], end), disp, rank, win);
+        seen(call, result, ([end; 2], end), (disp, 0), rank, win);
     }
 }
 
@@ -74,7 +74,7 @@ fn seen<A: Abi>(
     call: &Call<A>,
     result: c_int,
     (ends, fetched): ([End; 2], End),
-    disp: i64,
+    (disp, buffer): (i64, usize),
     rank: c_int,
     win: A::Handle,
 ) {
@@ -83,7 +83,7 @@ fn seen<A: Abi>(
     if !compare(call, [origin, target], rank, window) {
         compare(call, [fetched, target], rank, window);
     }
-    let place = Place { disp, count: target.0, datatype: target.1 };
+    let place = Place { disp, count: target.0, datatype: target.1, buffer: buffer as u64 };
     recorded::operation(call, place, rank, window);
 }
 

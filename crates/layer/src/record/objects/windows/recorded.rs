@@ -27,6 +27,8 @@ pub(super) struct Place {
     pub disp: i64,
     pub count: i64,
     pub datatype: u64,
+    /// Address of the origin's buffer; zero if it does not matter.
+    pub buffer: u64,
 }
 
 /// Bytes relative to the displacement.
@@ -67,6 +69,7 @@ pub(super) fn operation<A: Abi>(call: &Call<A>, place: Place, rank: c_int, windo
         record.op.set(op);
         record.datatype.set(place.datatype);
         record.count.set(place.count.cast_unsigned());
+        record.buffer.set(place.buffer);
     });
 }
 
