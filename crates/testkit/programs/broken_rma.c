@@ -107,9 +107,9 @@ static void accumulations_that_differ(void)
 /* finding puts_under_shared_locks 3 rma-conflict ranks [0,2] check says and nothing ordered them */
 static void puts_under_shared_locks(void)
 {
+    /* Not before all have left the call that made the window. */
     make_window();
-    if (rank == 2)
-        usleep(100000);
+    usleep(rank == 2 ? 400000 : 200000);
     if (rank != 1) {
         MPI_Win_lock(MPI_LOCK_SHARED, 1, 0, win);
         MPI_Put(&value, 1, MPI_INT, 1, 5, 1, MPI_INT, win); /* here: puts_under_shared_locks */
