@@ -47,6 +47,7 @@ pub mod levels;
 pub mod lines;
 pub mod nonblocking;
 pub mod one_sided;
+pub mod one_sided_ring;
 pub mod operations;
 pub mod orphans;
 pub mod peers;
