@@ -83,6 +83,8 @@ codes! {
         ENVELOPES = 9 => "recent envelopes",
         /// [`crate::faults::Fault`]: errors observed in calls.
         FAULTS = 10 => "faults",
+        /// [`crate::one_sided::OneSided`]: one-sided operations and the calls that synchronize them.
+        ONE_SIDED = 11 => "one-sided operations",
         COMMS = 16 => "communicators",
         GROUPS = 17 => "groups",
         DATATYPES = 18 => "datatypes",
@@ -161,6 +163,8 @@ codes! {
         /// Calls by a library for which there was no call path left: they are counted for the library's
         /// place.
         CALL_PATHS = 11 => "calls by a library without the caller's line",
+        /// Records of one-sided operations and of the calls that synchronize them.
+        ONE_SIDED = 12 => "one-sided operations",
     }
 }
 
@@ -174,6 +178,7 @@ impl Loss {
             }
             Self::TOMBSTONES => "set MPISCOPE_TOMBSTONES=N before the start to keep more",
             Self::MESSAGES => "the newest messages overwrite the oldest ones",
+            Self::ONE_SIDED => "the newest operations overwrite the oldest ones",
             Self::CALLBACKS => "more user functions than an image has room for",
             Self::EVENTS => "no callback took them in time",
             Self::SITES => "set MPISCOPE_SITES=N before the start to keep more call sites",

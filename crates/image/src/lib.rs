@@ -42,6 +42,7 @@ pub mod layout;
 pub mod mapped;
 pub mod mixture;
 pub mod objects;
+pub mod one_sided;
 mod read;
 mod records;
 pub mod runtime;

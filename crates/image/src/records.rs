@@ -11,6 +11,7 @@ use crate::layout::{
 use crate::objects::{
     Attribute, Comm, Datatype, Errhandler, File, Group, Head, Info, Keyval, Op, Session, Window,
 };
+use crate::one_sided::OneSided;
 use crate::read::Record;
 use crate::sites::Site;
 use crate::trace::{Called, Ring};
@@ -32,7 +33,7 @@ records! {
     true Group, Op, Errhandler, Info, Session, Keyval, Attribute;
     true Request, Message, Variable;
     false Header, Section, Counter, ThreadHead, W64;
-    false Peer, Traffic, Recent, Fault;
+    false Peer, Traffic, Recent, Fault, OneSided;
     false Ring, Called, CallPath;
 }
 

@@ -17,6 +17,7 @@ pub mod history;
 pub mod ledger;
 pub mod locks;
 mod message_calls;
+pub mod one_sided;
 pub mod partitioned;
 mod raised;
 mod read;
@@ -32,6 +33,7 @@ pub use history::History;
 pub use ledger::Ledger;
 pub use locks::Locks;
 pub use message_calls::MessageCalls;
+pub use one_sided::OneSided;
 pub use partitioned::Partitioned;
 pub use raised::{Raised, did_not_return};
 pub use read::{observe, of_image, of_messages};
@@ -125,6 +127,9 @@ pub struct Observation {
     /// Its individual messages, if they are recorded and were requested. Used by the findings.
     #[serde(skip)]
     pub ledger: Option<Box<Ledger>>,
+    /// Its one-sided calls, likewise.
+    #[serde(skip)]
+    pub one_sided: Option<Box<OneSided>>,
     /// Its most recent window locks.
     #[serde(skip)]
     pub locks: Vec<Locks>,
@@ -166,6 +171,10 @@ impl Observation {
                 change(&mut call.from_ns);
                 change(&mut call.until_ns);
             }
+        }
+        for call in self.one_sided.iter_mut().flat_map(|seen| &mut seen.calls) {
+            change(&mut call.from_ns);
+            change(&mut call.until_ns);
         }
         self.clock_error_ns = Some(error_ns);
     }

@@ -6,7 +6,7 @@ use super::requests;
 use super::special::Special;
 use super::{
     AWAITS_THREAD, Call, Need, Observation, Receive, Stage, Thread, envelopes, faults, history, ledger,
-    locks, windows,
+    locks, one_sided, windows,
 };
 use super::{calls, collective_objects, message_calls, raised, thread_level};
 use crate::model::locate::Locate;
@@ -60,6 +60,7 @@ pub fn observe<S: Source>(rank: &Rank<'_, S>, context: &dyn Context) -> Observat
         faults: faults::read(rank),
         forbidden: thread_level::read(rank, context.ended().is_some()),
         ledger: None,
+        one_sided: None,
         locks: Vec::new(),
         last: None,
         communicators: communicators.list.into_iter().chain(on_objects).collect(),
@@ -90,7 +91,8 @@ pub fn of_image<S: Source>(image: &Image<S>, process: &Process, symbols: &dyn Lo
     let rank = Rank::new(image, process, &context);
     let locks = locks::read(&locks::copy(image), process, &mut |from| rank.place(from));
     let forbidden = thread_level::read(&rank, true);
-    Observation { ledger: ledger::read(&rank).map(Box::new), locks, forbidden, ..of_messages(&rank) }
+    let (ledger, one_sided) = (ledger::read(&rank).map(Box::new), one_sided::read(&rank).map(Box::new));
+    Observation { ledger, one_sided, locks, forbidden, ..of_messages(&rank) }
 }
 
 /// A context that answers nothing.

@@ -37,7 +37,7 @@ hook! {
     note { object: win, datatype: origin_datatype, count: origin_count, peer: target_rank, op: op }
     bytes { if takes_part(target_rank) { origin_count * origin_datatype } }
     before { }
-    after { objects::windows::accumulate(target_rank, win), objects::windows::both_ends((origin_count, origin_datatype), (target_count, target_datatype), target_rank, win) }
+    after { objects::windows::accumulate(target_rank, win), objects::windows::moved((origin_addr.addr(), origin_count, origin_datatype), (target_disp, target_count, target_datatype), target_rank, win) }
 }
 hook! {
     sizes outlined
@@ -45,7 +45,7 @@ hook! {
     note { object: win, datatype: origin_datatype, count: origin_count, peer: target_rank, op: op }
     bytes { if takes_part(target_rank) { origin_count * origin_datatype } }
     before { }
-    after { objects::windows::accumulate(target_rank, win), objects::windows::both_ends((origin_count, origin_datatype), (target_count, target_datatype), target_rank, win) }
+    after { objects::windows::accumulate(target_rank, win), objects::windows::moved((origin_addr.addr(), origin_count, origin_datatype), (target_disp, target_count, target_datatype), target_rank, win) }
 }
 rare_hook! {
     MPI_Add_error_class (errorclass: usize)
@@ -555,7 +555,7 @@ hook! {
     note { object: win, datatype: datatype, peer: target_rank }
     bytes { if takes_part(target_rank) { both ways 1 * datatype } }
     before { }
-    after { objects::windows::accumulate(target_rank, win), objects::windows::swapped() }
+    after { objects::windows::accumulate(target_rank, win), objects::windows::swapped(), objects::windows::moved_one(target_disp, datatype, target_rank, win) }
 }
 rare_hook! {
     MPI_Dist_graph_create (comm_old: A::Handle, n: c_int, sources: *const c_int, degrees: *const c_int, destinations: *const c_int, weights: *const c_int, info: A::Handle, reorder: c_int, comm_dist_graph: *mut A::Handle)
@@ -584,7 +584,7 @@ hook! {
     note { object: win, datatype: datatype, peer: target_rank, op: op }
     bytes { if takes_part(target_rank) { both ways 1 * datatype } }
     before { }
-    after { objects::windows::accumulate(target_rank, win), objects::windows::fetched(op) }
+    after { objects::windows::accumulate(target_rank, win), objects::windows::fetched(op), objects::windows::moved_one(target_disp, datatype, target_rank, win) }
 }
 rare_hook! {
     MPI_File_call_errhandler (fh: usize, errorcode: usize)
@@ -942,17 +942,17 @@ hook! {
     note { object: win, datatype: origin_datatype, count: origin_count, peer: target_rank }
     bytes { if takes_part(target_rank) { origin_count * origin_datatype } }
     before { }
-    after { objects::windows::get(target_rank, win), objects::windows::both_ends((origin_count, origin_datatype), (target_count, target_datatype), target_rank, win) }
+    after { objects::windows::get(target_rank, win), objects::windows::moved((origin_addr.addr(), origin_count, origin_datatype), (target_disp, target_count, target_datatype), target_rank, win) }
 }
 hook! {
     sizes outlined
-    MPI_Get_accumulate (origin_addr: usize, origin_count: usize, origin_datatype: usize, result_addr: usize, result_count: Count, result_datatype: A::Handle, target_rank: c_int, target_disp: usize, target_count: usize, target_datatype: usize, op: A::Handle, win: A::Handle)
+    MPI_Get_accumulate (origin_addr: usize, origin_count: Count, origin_datatype: A::Handle, result_addr: usize, result_count: Count, result_datatype: A::Handle, target_rank: c_int, target_disp: i64, target_count: Count, target_datatype: A::Handle, op: A::Handle, win: A::Handle)
     also { MPI_Get_accumulate_c }
-    counts { result_count } vectors { }
+    counts { origin_count, result_count, target_count } vectors { }
     note { object: win, datatype: result_datatype, count: result_count, peer: target_rank, op: op }
     bytes { if takes_part(target_rank) { both ways result_count * result_datatype } }
     before { }
-    after { objects::windows::accumulate(target_rank, win), objects::windows::fetched(op) }
+    after { objects::windows::accumulate(target_rank, win), objects::windows::fetched(op), objects::windows::moved_both_ways(((origin_count, origin_datatype), (result_count, result_datatype)), (target_disp, target_count, target_datatype), op, target_rank, win) }
 }
 hook! {
     sizes outlined
@@ -960,7 +960,7 @@ hook! {
     note { object: win, datatype: origin_datatype, count: origin_count, peer: target_rank }
     bytes { if takes_part(target_rank) { origin_count * origin_datatype } }
     before { }
-    after { objects::windows::get(target_rank, win), objects::windows::both_ends((origin_count, origin_datatype), (target_count, target_datatype), target_rank, win) }
+    after { objects::windows::get(target_rank, win), objects::windows::moved((origin_addr.addr(), origin_count, origin_datatype), (target_disp, target_count, target_datatype), target_rank, win) }
 }
 rare_hook! {
     MPI_Get_hw_resource_info (hw_info: *mut A::Handle)
@@ -1582,7 +1582,7 @@ hook! {
     note { object: win, datatype: origin_datatype, count: origin_count, peer: target_rank }
     bytes { if takes_part(target_rank) { origin_count * origin_datatype } }
     before { }
-    after { objects::windows::put(target_rank, win), objects::windows::both_ends((origin_count, origin_datatype), (target_count, target_datatype), target_rank, win) }
+    after { objects::windows::put(target_rank, win), objects::windows::moved((origin_addr.addr(), origin_count, origin_datatype), (target_disp, target_count, target_datatype), target_rank, win) }
 }
 hook! {
     sizes outlined
@@ -1590,17 +1590,17 @@ hook! {
     note { object: win, datatype: origin_datatype, count: origin_count, peer: target_rank }
     bytes { if takes_part(target_rank) { origin_count * origin_datatype } }
     before { }
-    after { objects::windows::put(target_rank, win), objects::windows::both_ends((origin_count, origin_datatype), (target_count, target_datatype), target_rank, win) }
+    after { objects::windows::put(target_rank, win), objects::windows::moved((origin_addr.addr(), origin_count, origin_datatype), (target_disp, target_count, target_datatype), target_rank, win) }
 }
 hook! {
     sizes outlined
-    MPI_Raccumulate (origin_addr: *const c_void, origin_count: Count, origin_datatype: A::Handle, target_rank: c_int, target_disp: usize, target_count: usize, target_datatype: usize, op: A::Handle, win: A::Handle, request: *mut A::Handle)
+    MPI_Raccumulate (origin_addr: *const c_void, origin_count: Count, origin_datatype: A::Handle, target_rank: c_int, target_disp: i64, target_count: Count, target_datatype: A::Handle, op: A::Handle, win: A::Handle, request: *mut A::Handle)
     also { MPI_Raccumulate_c }
-    counts { origin_count } vectors { }
+    counts { origin_count, target_count } vectors { }
     note { object: win, datatype: origin_datatype, count: origin_count, peer: target_rank, op: op }
     bytes { if takes_part(target_rank) { origin_count * origin_datatype } }
     before { traffic::requests::overwrite::watch(request) }
-    after { objects::windows::accumulate(target_rank, win), traffic::nonblocking::one_sided(win, origin_addr.addr(), i64::from(origin_count), origin_datatype, target_rank, request) }
+    after { objects::windows::accumulate(target_rank, win), objects::windows::moved((origin_addr.addr(), origin_count, origin_datatype), (target_disp, target_count, target_datatype), target_rank, win), traffic::nonblocking::one_sided(win, origin_addr.addr(), i64::from(origin_count), origin_datatype, target_rank, request) }
 }
 hook! {
     sizes inlined
@@ -1749,33 +1749,33 @@ hook! {
 }
 hook! {
     sizes outlined
-    MPI_Rget (origin_addr: *mut c_void, origin_count: Count, origin_datatype: A::Handle, target_rank: c_int, target_disp: usize, target_count: usize, target_datatype: usize, win: A::Handle, request: *mut A::Handle)
+    MPI_Rget (origin_addr: *mut c_void, origin_count: Count, origin_datatype: A::Handle, target_rank: c_int, target_disp: i64, target_count: Count, target_datatype: A::Handle, win: A::Handle, request: *mut A::Handle)
     also { MPI_Rget_c }
-    counts { origin_count } vectors { }
+    counts { origin_count, target_count } vectors { }
     note { object: win, datatype: origin_datatype, count: origin_count, peer: target_rank }
     bytes { if takes_part(target_rank) { origin_count * origin_datatype } }
     before { traffic::requests::overwrite::watch(request) }
-    after { objects::windows::get(target_rank, win), traffic::nonblocking::one_sided(win, origin_addr.addr(), i64::from(origin_count), origin_datatype, target_rank, request) }
+    after { objects::windows::get(target_rank, win), objects::windows::moved((origin_addr.addr(), origin_count, origin_datatype), (target_disp, target_count, target_datatype), target_rank, win), traffic::nonblocking::one_sided(win, origin_addr.addr(), i64::from(origin_count), origin_datatype, target_rank, request) }
 }
 hook! {
     sizes outlined
-    MPI_Rget_accumulate (origin_addr: *const c_void, origin_count: Count, origin_datatype: A::Handle, result_addr: usize, result_count: Count, result_datatype: A::Handle, target_rank: c_int, target_disp: usize, target_count: usize, target_datatype: usize, op: A::Handle, win: A::Handle, request: *mut A::Handle)
+    MPI_Rget_accumulate (origin_addr: *const c_void, origin_count: Count, origin_datatype: A::Handle, result_addr: usize, result_count: Count, result_datatype: A::Handle, target_rank: c_int, target_disp: i64, target_count: Count, target_datatype: A::Handle, op: A::Handle, win: A::Handle, request: *mut A::Handle)
     also { MPI_Rget_accumulate_c }
-    counts { origin_count, result_count } vectors { }
+    counts { origin_count, result_count, target_count } vectors { }
     note { object: win, datatype: result_datatype, count: result_count, peer: target_rank, op: op }
     bytes { if takes_part(target_rank) { both ways result_count * result_datatype } }
     before { traffic::requests::overwrite::watch(request) }
-    after { objects::windows::accumulate(target_rank, win), objects::windows::fetched(op), traffic::nonblocking::one_sided(win, origin_addr.addr(), i64::from(origin_count), origin_datatype, target_rank, request) }
+    after { objects::windows::accumulate(target_rank, win), objects::windows::fetched(op), objects::windows::moved_both_ways(((origin_count, origin_datatype), (result_count, result_datatype)), (target_disp, target_count, target_datatype), op, target_rank, win), traffic::nonblocking::one_sided(win, origin_addr.addr(), i64::from(origin_count), origin_datatype, target_rank, request) }
 }
 hook! {
     sizes outlined
-    MPI_Rput (origin_addr: *const c_void, origin_count: Count, origin_datatype: A::Handle, target_rank: c_int, target_disp: usize, target_count: usize, target_datatype: usize, win: A::Handle, request: *mut A::Handle)
+    MPI_Rput (origin_addr: *const c_void, origin_count: Count, origin_datatype: A::Handle, target_rank: c_int, target_disp: i64, target_count: Count, target_datatype: A::Handle, win: A::Handle, request: *mut A::Handle)
     also { MPI_Rput_c }
-    counts { origin_count } vectors { }
+    counts { origin_count, target_count } vectors { }
     note { object: win, datatype: origin_datatype, count: origin_count, peer: target_rank }
     bytes { if takes_part(target_rank) { origin_count * origin_datatype } }
     before { traffic::requests::overwrite::watch(request) }
-    after { objects::windows::put(target_rank, win), traffic::nonblocking::one_sided(win, origin_addr.addr(), i64::from(origin_count), origin_datatype, target_rank, request) }
+    after { objects::windows::put(target_rank, win), objects::windows::moved((origin_addr.addr(), origin_count, origin_datatype), (target_disp, target_count, target_datatype), target_rank, win), traffic::nonblocking::one_sided(win, origin_addr.addr(), i64::from(origin_count), origin_datatype, target_rank, request) }
 }
 rare_hook! {
     MPI_Rsend_init (buf: *const c_void, count: Count, datatype: A::Handle, dest: c_int, tag: c_int, comm: A::Handle, request: *mut A::Handle)
@@ -2360,7 +2360,7 @@ hook! {
     note { object: win, peer: rank }
     bytes { }
     before { }
-    after { }
+    after { objects::windows::flush_local }
 }
 hook! {
     sizes outlined
@@ -2368,7 +2368,7 @@ hook! {
     note { object: win }
     bytes { }
     before { }
-    after { }
+    after { objects::windows::flush_local_all }
 }
 rare_hook! {
     MPI_Win_free (win: *mut A::Handle)

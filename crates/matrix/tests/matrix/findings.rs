@@ -26,8 +26,9 @@ struct Source {
     comment: (&'static str, &'static str),
 }
 
-static SOURCES: [Source; 2] = [
+static SOURCES: [Source; 3] = [
     Source { file: "broken.c", program: "broken", needs: Needs::Nothing, comment: ("/* ", " */") },
+    Source { file: "broken_rma.c", program: "broken_rma", needs: Needs::Nothing, comment: ("/* ", " */") },
     Source { file: "broken_f08.f90", program: "broken_f08", needs: Needs::F08, comment: ("! ", "") },
 ];
 
@@ -48,8 +49,11 @@ struct Expected {
 }
 
 /// Correct programs, and their contents.
-const CORRECT: [(&str, &str); 2] =
-    [("collectives_agree", "collectives_that_agree"), ("given_up", "sends_that_were_given_up")];
+const CORRECT: [(&str, &str); 3] = [
+    ("collectives_agree", "collectives_that_agree"),
+    ("given_up", "sends_that_were_given_up"),
+    ("ordered_rma", "one_sided_operations_that_are_ordered"),
+];
 
 /// One trial for each part.
 pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>) -> Vec<Trial> {
@@ -84,10 +88,15 @@ fn is_correct(subject: &Subject, library: &Library, name: &'static str) -> Resul
     const RANKS: usize = 4;
     let program = Program { name, ranks: RANKS, needs: Needs::Nothing };
     let binary = subject.binary(&program, library)?;
-    let ran = subject.launch(library, RANKS, Form::AroundLauncher, &[word(&binary)], &|_| {})?;
-    ensure!(ran.outcome.success(), "{}", ran.outcome.describe());
-    let found = report::read(&ran.out())?.findings;
-    ensure!(found.is_empty(), "unexpected findings: {found:#?}");
+    for check in ["0", "1"] {
+        let set = |command: &mut std::process::Command| {
+            command.env("MPISCOPE_RECORD_MESSAGES", check);
+        };
+        let ran = subject.launch(library, RANKS, Form::AroundLauncher, &[word(&binary)], &set)?;
+        ensure!(ran.outcome.success(), "{}", ran.outcome.describe());
+        let found = report::read(&ran.out())?.findings;
+        ensure!(found.is_empty(), "unexpected findings: {found:#?}");
+    }
     Ok(())
 }
 

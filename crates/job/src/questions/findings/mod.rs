@@ -9,6 +9,8 @@
 //!                                                         ├─► ranks that would wait for each other without buffering
 //!                                                         ├─► receives from any source that other messages matched too
 //!                                                         └─► messages of one rank that shared memory
+//! one-sided calls of all ranks, likewise ─────────────────┬─► operations outside the target's memory
+//!                                                         └─► operations on the same bytes that nothing orders
 //! faults observed in calls ─┬───────────────────────────────► truncated messages, requests freed while active, failed calls
 //!                           └───────────────────────────────► calls on windows outside their epochs
 //! objects that were not freed ──────────────────────────────► leaked handles, requests never completed
@@ -21,12 +23,14 @@
 
 mod absent;
 mod failed;
+mod learned;
 #[cfg(test)]
 mod ledger_tests;
 mod mismatches;
 mod overlaps;
 mod pending;
 mod races;
+mod rma;
 mod strict;
 mod wrong_ends;
 
@@ -85,6 +89,11 @@ impl Kind {
     pub const CALL_FAILED: Self = Self("call-failed");
     /// A call on a window at a time at which its synchronization does not allow it, which the library let pass.
     pub const RMA_SYNCHRONIZATION: Self = Self("rma-synchronization");
+    /// A one-sided operation accessed bytes outside the memory of its target.
+    pub const RMA_RANGE: Self = Self("rma-range");
+    /// Two one-sided operations accessed the same bytes of a rank's memory, at least one of them wrote them, and
+    /// nothing ordered them.
+    pub const RMA_CONFLICT: Self = Self("rma-conflict");
     /// A call that the level of thread support forbids to the thread that made it, or at that moment.
     pub const THREAD_LEVEL: Self = Self("thread-level");
     /// A launcher started the processes as one job, but each is alone in its world.
@@ -123,6 +132,7 @@ pub fn findings(observations: &[Observation], leaks: &[Leak]) -> Vec<Finding> {
     found.extend(strict::rings(observations, &words));
     found.extend(races::wildcards(observations, &words));
     found.extend(overlaps::overlaps(observations, &whose));
+    found.extend(rma::operations(observations, &words));
     found.extend(pending::freed_active(observations, &whose));
     found.extend(pending::at_finalize(observations, &whose));
     found.extend(failed::calls(observations, &whose));

@@ -10,6 +10,8 @@ wrap! {
     type_size_x = MPI_Type_size_x(datatype: A::Handle, size: &mut i64);
     /// `MPI_Type_get_extent`.
     type_extent = MPI_Type_get_extent(datatype: A::Handle, lb: &mut i64, extent: &mut i64);
+    /// `MPI_Type_get_true_extent`.
+    type_true_extent = MPI_Type_get_true_extent(datatype: A::Handle, lb: &mut i64, extent: &mut i64);
     /// `MPI_Comm_get_attr`.
     comm_get_attr = MPI_Comm_get_attr(comm: A::Handle, keyval: c_int, value: *mut u64, flag: &mut c_int);
     /// `MPI_Type_get_attr`.

@@ -46,6 +46,8 @@ pub mod ledger;
 pub mod levels;
 pub mod lines;
 pub mod nonblocking;
+pub mod one_sided;
+pub mod one_sided_ring;
 pub mod operations;
 pub mod orphans;
 pub mod peers;

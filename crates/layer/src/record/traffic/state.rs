@@ -5,6 +5,7 @@ use super::comm_cache::Lines;
 use super::fault_ring::Faults;
 use super::ledger::Ledger;
 use super::levels::Level;
+use super::one_sided_ring;
 use super::operations::Operations;
 use super::orphans::Orphans;
 use super::probed::Probed;
@@ -49,6 +50,8 @@ pub struct State {
     pub lines: Lines,
     /// Messages sent and received, if they are recorded one by one.
     pub ledger: Ledger,
+    /// One-sided operations, likewise.
+    pub one_sided: one_sided_ring::Ring,
     /// Errors seen in calls.
     pub faults: Faults,
     /// Receives that the program freed while they were active.
@@ -122,6 +125,7 @@ impl State {
             messages: Table::new(base),
             lines: Lines::default(),
             ledger: Ledger::default(),
+            one_sided: one_sided_ring::Ring::default(),
             faults: Faults::default(),
             orphans: Orphans::default(),
             probed: Probed::default(),

@@ -1,6 +1,7 @@
 //! The functions that make windows, and those that attach memory to dynamic ones.
 #![allow(unsafe_code)]
 
+use super::recorded;
 use crate::interpose::frame::Call;
 use crate::record::counts::Count;
 use crate::record::objects::tables::{self, WINDOWS};
@@ -126,7 +127,7 @@ pub fn create_dynamic<A: Abi>(
 }
 
 /// `MPI_Win_attach`.
-pub fn attach<A: Abi>(_: &Call<A>, result: c_int, win: A::Handle, base: *const c_void, size: i64) {
+pub fn attach<A: Abi>(call: &Call<A>, result: c_int, win: A::Handle, base: *const c_void, size: i64) {
     let Some(writer) = succeeded::<A>(result) else { return };
     let Some(record) = tables::window::<A>(win) else { return };
     WINDOWS.locked(|| {
@@ -135,11 +136,12 @@ pub fn attach<A: Abi>(_: &Call<A>, result: c_int, win: A::Handle, base: *const c
             arena::push(writer, &record.attached, size as u64);
         });
     });
+    recorded::attached(call, record, base.addr() as u64, Some(size));
     facts::attached(SectionKind::WINDOWS, &record.head);
 }
 
 /// `MPI_Win_detach`.
-pub fn detach<A: Abi>(_: &Call<A>, result: c_int, win: A::Handle, base: *const c_void) {
+pub fn detach<A: Abi>(call: &Call<A>, result: c_int, win: A::Handle, base: *const c_void) {
     let Some(writer) = succeeded::<A>(result) else { return };
     let Some(record) = tables::window::<A>(win) else { return };
     WINDOWS.locked(|| {
@@ -154,5 +156,6 @@ pub fn detach<A: Abi>(_: &Call<A>, result: c_int, win: A::Handle, base: *const c
             arena::swap_remove(writer, &record.attached, 2 * place);
         });
     });
+    recorded::attached(call, record, base.addr() as u64, None);
     facts::attached(SectionKind::WINDOWS, &record.head);
 }

@@ -1,40 +1,98 @@
-//! One-sided operations whose two ends differ in their elements: one call describes both.
+//! What the arguments of one-sided operations say about both ends, while messages are recorded: operations
+//! whose ends differ in their elements, which one call shows, and the place in the target's memory.
 
-use crate::base::settings;
-use crate::interpose::frame::Call;
+use super::recorded::{self, Place, recorded};
+use crate::interpose::frame::{Call, handle_word};
 use crate::record::bytes;
 use crate::record::counts::Count;
 use crate::record::objects::datatypes::signed;
-use crate::record::objects::{succeeded, tables};
+use crate::record::objects::{ops, succeeded, tables};
 use crate::record::traffic::faults;
 use mpi_abi::{Abi, Handle};
-use mpiscope_image::layout::Recording;
+use mpiscope_image::objects::Window;
 use mpiscope_image::signature::Signature;
 use std::ffi::c_int;
 
 /// Count and datatype of one end.
 type End = (i64, u64);
 
-/// Compares the two ends of an operation, if messages are recorded.
+/// An operation: the two ends, the addresses of both.
 #[inline(always)]
-pub fn both_ends<A: Abi>(
+pub fn moved<A: Abi>(
     call: &Call<A>,
     result: c_int,
-    origin: (impl Count, A::Handle),
-    target: (impl Count, A::Handle),
+    (buffer, sent, sent_type): (usize, impl Count, A::Handle),
+    (disp, count, datatype): (i64, impl Count, A::Handle),
     rank: c_int,
     win: A::Handle,
 ) {
-    let ends = [(origin.0.count(), origin.1.raw()), (target.0.count(), target.1.raw())];
-    if ends[0] != ends[1] && rank >= 0 && settings::records(Recording::MESSAGES) {
-        compare(call, result, ends, rank, win);
+    if rank >= 0 && recorded() {
+        let ends = [(sent.count(), sent_type.raw()), (count.count(), datatype.raw())];
+        seen(call, result, (ends, ends[0]), (disp, buffer), rank, win);
+    }
+}
+
+/// An operation that also fetches: the ends of the origin and of the result, the operation.
+#[inline(always)]
+pub fn moved_both_ways<A: Abi>(
+    call: &Call<A>,
+    result: c_int,
+    (origin, fetched): ((impl Count, A::Handle), (impl Count, A::Handle)),
+    (disp, count, datatype): (i64, impl Count, A::Handle),
+    op: A::Handle,
+    rank: c_int,
+    win: A::Handle,
+) {
+    if rank >= 0 && recorded() {
+        let target = (count.count(), datatype.raw());
+        let fetched = (fetched.0.count(), fetched.1.raw());
+        // Without an operation the origin has no meaning.
+        let no_op = ops::is_no_op(handle_word(op));
+        let origin = if no_op { fetched } else { (origin.0.count(), origin.1.raw()) };
+        seen(call, result, ([origin, target], fetched), (disp, 0), rank, win);
+    }
+}
+
+/// An operation on one element.
+#[inline(always)]
+pub fn moved_one<A: Abi>(
+    call: &Call<A>,
+    result: c_int,
+    disp: i64,
+    datatype: A::Handle,
+    rank: c_int,
+    win: A::Handle,
+) {
+    if rank >= 0 && recorded() {
+        let end = (1, datatype.raw());
+        seen(call, result, ([end; 2], end), (disp, 0), rank, win);
     }
 }
 
 #[inline(never)]
-fn compare<A: Abi>(call: &Call<A>, result: c_int, ends: [End; 2], rank: c_int, win: A::Handle) {
+fn seen<A: Abi>(
+    call: &Call<A>,
+    result: c_int,
+    (ends, fetched): ([End; 2], End),
+    (disp, buffer): (i64, usize),
+    rank: c_int,
+    win: A::Handle,
+) {
     let (Some(_), Some(window)) = (succeeded::<A>(result), tables::window::<A>(win)) else { return };
-    let [Some(origin), Some(target)] = ends.map(size::<A>) else { return };
+    let [origin, target] = ends;
+    if !compare(call, [origin, target], rank, window) {
+        compare(call, [fetched, target], rank, window);
+    }
+    let place = Place { disp, count: target.0, datatype: target.1, buffer: buffer as u64 };
+    recorded::operation(call, place, rank, window);
+}
+
+/// Compares two ends of an operation. Returns whether they differ.
+fn compare<A: Abi>(call: &Call<A>, ends: [End; 2], rank: c_int, window: &Window) -> bool {
+    if ends[0] == ends[1] {
+        return false;
+    }
+    let [Some(origin), Some(target)] = ends.map(size::<A>) else { return false };
     let differ = match ends.map(elements::<A>) {
         [Some(given), Some(taken)] => given != taken,
         _ => origin != target,
@@ -42,6 +100,7 @@ fn compare<A: Abi>(call: &Call<A>, result: c_int, ends: [End; 2], rank: c_int, w
     if differ {
         faults::ends_differ(call, window.head.identity.get(), rank, (origin, target));
     }
+    differ
 }
 
 /// The size of an end in bytes; `None` if it is unknown.

@@ -8,11 +8,13 @@ mod ends;
 mod locks;
 mod moment;
 mod operations;
+mod recorded;
 mod sync;
 
 pub use create::*;
 pub use ends::*;
 pub use operations::*;
+pub use recorded::{flush_local, flush_local_all};
 pub use sync::*;
 
 use super::table::Object;

@@ -5,9 +5,9 @@ use crate::record::objects::arena;
 use crate::record::objects::tables::WINDOWS;
 use crate::record::traffic::faults;
 use mpi_abi::{Abi, FunctionId, f};
-use mpiscope_image::Writer;
 use mpiscope_image::derive::epochs::{Open, Use, untimely};
 use mpiscope_image::objects::{Epoch, Window};
+use mpiscope_image::{W64, Writer};
 use std::ffi::c_int;
 use std::sync::atomic::Ordering;
 
@@ -29,12 +29,17 @@ const REQUESTED: [FunctionId; 8] = [
 /// Returns what is open, as far as it concerns calls that refer to the rank. Runs under the lock of the
 /// window table.
 pub fn open(writer: &'static Writer, window: &Window, target: c_int) -> Open {
-    let held = arena::get(writer, &window.locks);
     Open {
         epochs: window.epochs.get(),
-        locked: target < 0 || held.iter().any(|lock| lock.get() as u32 == target.cast_unsigned()),
+        locked: target < 0 || lock_on(writer, window, target).is_some(),
         pending: window.pending.atomic().load(Ordering::Relaxed) != 0,
     }
+}
+
+/// Returns the lock held on a rank: see [`Window::locks`]. Runs under the lock of the window table.
+pub fn lock_on(writer: &'static Writer, window: &Window, target: c_int) -> Option<u64> {
+    let mut held = arena::get(writer, &window.locks).iter().map(W64::get);
+    held.find(|lock| *lock as u32 == target.cast_unsigned())
 }
 
 /// Notes a call that was made at the wrong time. Must not run under the lock of the window table.

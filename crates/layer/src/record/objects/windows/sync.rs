@@ -1,7 +1,7 @@
 //! Synchronization: which epochs are open.
 #![allow(unsafe_code)]
 
-use super::{locks, moment};
+use super::{locks, moment, recorded};
 use crate::interpose::frame::Call;
 use crate::record::objects::tables::{self, WINDOWS};
 use crate::record::objects::{Site, arena, facts, recorder, succeeded};
@@ -46,6 +46,7 @@ fn synchronised<A: Abi>(
         before
     });
     moment::check(call, record, used, target, before);
+    recorded::synchronised(call, record, used, target);
     let open = before.epochs;
     if closed & open != 0 {
         facts::epoch_closed(&record.head, closed & open);
@@ -220,4 +221,5 @@ fn flushed<A: Abi>(
         before
     });
     moment::check(call, record, used, target, before);
+    recorded::synchronised(call, record, used, target);
 }

@@ -1,0 +1,344 @@
+//! The one-sided operations of a process and the calls that synchronize them; available only if messages are
+//! recorded.
+
+use super::history::operation;
+use super::ledger::{self, Called};
+use crate::model::rank::Rank;
+use mpiscope_image::layout::SectionKind;
+use mpiscope_image::objects::{self, Epoch, Flavour, Life};
+use mpiscope_image::one_sided::{self, MANY, OneSidedFlag, OneSidedKind, WHOLE_WORLD};
+use mpiscope_image::{Image, Record, Source};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Maximum number of windows and of groups read.
+const MOST: u64 = 1 << 12;
+
+/// What is known of a process's one-sided communication.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct OneSided {
+    /// Its memory in each window, live or freed.
+    pub memories: Vec<Memory>,
+    /// Its calls, oldest first.
+    pub calls: Vec<OneSidedCall>,
+    /// Whether older calls have been overwritten.
+    pub wrapped: bool,
+}
+
+/// The memory of a process in a window.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Memory {
+    /// Identity of the window, the same on all members.
+    pub window: u64,
+    /// Size in bytes.
+    pub size: u64,
+    /// Displacement unit.
+    pub unit: i64,
+    /// Whether memory is attached to it later, so that displacements are addresses.
+    pub dynamic: bool,
+    /// Whether processes also access it with loads and stores.
+    pub shared: bool,
+}
+
+/// A call on a window.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OneSidedCall {
+    /// Identity of the window.
+    pub window: u64,
+    /// When it began, in nanoseconds of `CLOCK_MONOTONIC`; zero if unknown.
+    pub from_ns: u64,
+    /// When it returned.
+    pub until_ns: u64,
+    /// Its function and line.
+    pub call: Arc<Called>,
+    /// What it does.
+    pub does: Does,
+}
+
+/// What a call on a window does.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Does {
+    /// Accesses the memory of a member.
+    Access(Access),
+    /// Completes the operations on one member, or on all members.
+    Completes {
+        /// The member, as rank of the window; `None` for all.
+        target: Option<u32>,
+        /// Whether they are complete only at this process.
+        locally: bool,
+    },
+    /// Begins epochs of access to members.
+    Starts(Members),
+    /// Begins an epoch in which members may access the memory of this process.
+    Posts(Members),
+    /// Ends that epoch.
+    Waits,
+    /// Locks the memory of a member, or of all.
+    Locks {
+        /// Whether the lock is exclusive.
+        exclusive: bool,
+    },
+    /// Attaches memory.
+    Attaches {
+        /// Address of its first byte.
+        at: u64,
+        /// Number of bytes.
+        size: u64,
+    },
+    /// Detaches memory.
+    Detaches {
+        /// Address of its first byte.
+        at: u64,
+    },
+}
+
+/// Processes, by their ranks in the world.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Members {
+    /// All of the world.
+    World,
+    /// These.
+    Ranks(Vec<u32>),
+    /// Not known.
+    Unknown,
+}
+
+/// An operation on the memory of a member.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Access {
+    /// The member, as rank of the window.
+    pub target: u32,
+    /// Kind of operation.
+    pub kind: Operation,
+    /// Whether it has a request.
+    pub request: bool,
+    /// Epoch in which it was made.
+    pub epoch: AccessEpoch,
+    /// Displacement, in the target's units.
+    pub disp: i64,
+    /// First byte relative to the displacement.
+    pub low: i64,
+    /// Byte after the last one, likewise.
+    pub high: i64,
+    /// Number of bytes accessed: fewer than `high - low` if there are gaps.
+    pub bytes: u64,
+    /// Address of the origin's buffer; zero if unknown.
+    pub buffer: u64,
+}
+
+/// Kind of an operation, as far as it matters for conflicts.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Operation {
+    /// Writes.
+    #[default]
+    Put,
+    /// Reads.
+    Get,
+    /// Combines, atomically for each element.
+    Accumulate {
+        /// The reduction operation, as text that is the same on all processes.
+        op: String,
+        /// Kind of the elements; zero if unknown.
+        element: u32,
+        /// Whether it fetches the previous values.
+        fetches: bool,
+    },
+    /// Reads, atomically for each element.
+    Fetch,
+    /// `MPI_Compare_and_swap`.
+    Swap,
+}
+
+/// The epoch in which an operation was made.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum AccessEpoch {
+    /// Not known.
+    #[default]
+    Unknown,
+    /// Between two fences; the number is the same on all members.
+    Fence(u64),
+    /// Between `MPI_Win_start` and `MPI_Win_complete`.
+    Started,
+    /// Under a shared lock.
+    Shared,
+    /// Under an exclusive lock.
+    Exclusive,
+}
+
+/// Reads a process's one-sided calls, if they are recorded.
+pub fn read<S: Source>(rank: &Rank<'_, S>) -> Option<OneSided> {
+    let image = rank.image();
+    if !ledger::is_kept(image) {
+        return None;
+    }
+    let (records, wrapped) = one_sided::read(image).ok()?;
+    let mut reader = Reader { rank, called: HashMap::new(), operations: HashMap::new() };
+    let mut calls: Vec<OneSidedCall> = Vec::new();
+    for record in &records {
+        if record.is(OneSidedFlag::FURTHER) {
+            add_member(&mut calls, record.target.get());
+        } else if let Some(does) = reader.does(record) {
+            calls.push(reader.call(record, does));
+        }
+    }
+    Some(OneSided { memories: memories(image), calls, wrapped })
+}
+
+/// Adds a further member to the last call; its own record was overwritten if it is another call.
+fn add_member(calls: &mut [OneSidedCall], member: u32) {
+    if let Some(Does::Starts(Members::Ranks(ranks)) | Does::Posts(Members::Ranks(ranks))) =
+        calls.last_mut().map(|call| &mut call.does)
+    {
+        ranks.push(member);
+    }
+}
+
+struct Reader<'a, 'b, S: Source> {
+    rank: &'a Rank<'b, S>,
+    /// By address and function.
+    called: HashMap<(u64, u32), Arc<Called>>,
+    operations: HashMap<u64, String>,
+}
+
+impl<S: Source> Reader<'_, '_, S> {
+    fn call(&mut self, record: &one_sided::OneSided, does: Does) -> OneSidedCall {
+        let process = self.rank.process();
+        let (from, function) = (record.from.get(), record.function.get());
+        let called = self.called.entry((from, function)).or_insert_with(|| {
+            let function = process.function(function.wrapping_sub(1) as usize);
+            Arc::new(Called { function, place: self.rank.place(from) })
+        });
+        let ns = |ticks: u64| if ticks == 0 { 0 } else { process.clock.ns_at(ticks) };
+        OneSidedCall {
+            window: record.window.get(),
+            from_ns: ns(record.since.get()),
+            until_ns: if record.since.get() == 0 { 0 } else { ns(record.until.get()) },
+            call: Arc::clone(called),
+            does,
+        }
+    }
+
+    fn does(&mut self, record: &one_sided::OneSided) -> Option<Does> {
+        let kind = OneSidedKind(record.kind.get());
+        let target = Some(record.target.get());
+        Some(match kind {
+            OneSidedKind::FENCE
+            | OneSidedKind::COMPLETE
+            | OneSidedKind::UNLOCK_ALL
+            | OneSidedKind::FLUSH_ALL => Does::Completes { target: None, locally: false },
+            OneSidedKind::UNLOCK | OneSidedKind::FLUSH => Does::Completes { target, locally: false },
+            OneSidedKind::FLUSH_LOCAL => Does::Completes { target, locally: true },
+            OneSidedKind::FLUSH_LOCAL_ALL => Does::Completes { target: None, locally: true },
+            OneSidedKind::START => Does::Starts(self.members(record)),
+            OneSidedKind::POST => Does::Posts(self.members(record)),
+            OneSidedKind::WAIT => Does::Waits,
+            OneSidedKind::LOCK => Does::Locks { exclusive: record.is(OneSidedFlag::EXCLUSIVE) },
+            OneSidedKind::LOCK_ALL => Does::Locks { exclusive: false },
+            OneSidedKind::ATTACH => Does::Attaches { at: record.disp.get(), size: record.high.get() },
+            OneSidedKind::DETACH => Does::Detaches { at: record.disp.get() },
+            _ => Does::Access(self.access(kind, record)?),
+        })
+    }
+
+    fn members(&self, record: &one_sided::OneSided) -> Members {
+        match record.target.get() {
+            MANY => Members::Unknown,
+            WHOLE_WORLD => match group_size(self.rank.image(), record.disp.get()) {
+                None => Members::Unknown,
+                Some(0) => Members::Ranks(Vec::new()),
+                Some(_) => Members::World,
+            },
+            first => Members::Ranks(vec![first]),
+        }
+    }
+
+    fn access(&mut self, kind: OneSidedKind, record: &one_sided::OneSided) -> Option<Access> {
+        let handle = record.op.get();
+        let element = record.element.get();
+        let kind = match kind {
+            OneSidedKind::PUT => Operation::Put,
+            OneSidedKind::GET => Operation::Get,
+            OneSidedKind::SWAP => Operation::Swap,
+            OneSidedKind::ACCUMULATE | OneSidedKind::FETCH => {
+                let op = self.operations.entry(handle).or_insert_with(|| operation(self.rank, handle));
+                match op.as_str() {
+                    "MPI_NO_OP" => Operation::Fetch,
+                    op => Operation::Accumulate {
+                        op: op.to_owned(),
+                        element,
+                        fetches: kind == OneSidedKind::FETCH,
+                    },
+                }
+            }
+            _ => return None,
+        };
+        Some(Access {
+            target: record.target.get(),
+            kind,
+            request: record.is(OneSidedFlag::REQUEST),
+            epoch: epoch(record),
+            disp: record.disp.get().cast_signed(),
+            low: record.low.get().cast_signed(),
+            high: record.high.get().cast_signed(),
+            bytes: record.bytes.get(),
+            buffer: record.buffer.get(),
+        })
+    }
+}
+
+fn epoch(record: &one_sided::OneSided) -> AccessEpoch {
+    let has = |epoch: Epoch| record.epochs.get() & epoch.0 != 0;
+    if has(Epoch::LOCK) && record.is(OneSidedFlag::EXCLUSIVE) {
+        AccessEpoch::Exclusive
+    } else if has(Epoch::LOCK) || has(Epoch::LOCK_ALL) {
+        AccessEpoch::Shared
+    } else if has(Epoch::START) {
+        AccessEpoch::Started
+    } else if has(Epoch::FENCE) {
+        AccessEpoch::Fence(record.collectives.get())
+    } else {
+        AccessEpoch::Unknown
+    }
+}
+
+/// Number of members of a group; `None` if its record is gone.
+fn group_size<S: Source>(image: &Image<S>, uid: u64) -> Option<u32> {
+    let mut groups = records::<S, objects::Group>(image, SectionKind::GROUPS);
+    Some(groups.find(|group| group.head.uid.get() == uid && uid != 0)?.size.get())
+}
+
+fn memories<S: Source>(image: &Image<S>) -> Vec<Memory> {
+    let windows = records::<S, objects::Window>(image, SectionKind::WINDOWS);
+    let used = windows.filter(|window| Life(window.head.life.get()) != Life::EMPTY);
+    used.map(|window| Memory {
+        window: window.head.identity.get(),
+        size: window.size.get(),
+        unit: window.unit.get().cast_signed(),
+        dynamic: Flavour(window.flavour.get()) == Flavour::DYNAMIC,
+        shared: Flavour(window.flavour.get()) == Flavour::SHARED,
+    })
+    .collect()
+}
+
+fn records<S: Source, R: Record>(image: &Image<S>, section: SectionKind) -> impl Iterator<Item = R> {
+    let table = image.table::<R>(section).unwrap_or_default();
+    (0..table.len().min(MOST)).filter_map(move |index| Some(image.get::<R>(&table, index).ok()?.value))
+}
+
+impl Operation {
+    /// Whether it changes the target's memory.
+    #[must_use]
+    pub fn writes(&self) -> bool {
+        !matches!(self, Self::Get | Self::Fetch)
+    }
+
+    /// Whether it tells its process what the memory contains.
+    #[must_use]
+    pub fn fetches(&self) -> bool {
+        match self {
+            Self::Get | Self::Fetch | Self::Swap => true,
+            Self::Put => false,
+            Self::Accumulate { fetches, .. } => *fetches,
+        }
+    }
+}

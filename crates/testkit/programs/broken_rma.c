@@ -1,0 +1,227 @@
+/* Erroneous one-sided communication that libraries let pass; `broken_rma NAME` runs one of the programs.
+ *
+ * The comments are those of broken.c. The correct twins are in ordered_rma.c.
+ */
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static int rank, size;
+static int memory[64], value, values[64];
+static MPI_Win win;
+
+static void make_window(void)
+{
+    MPI_Win_create(memory, sizeof memory, sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+}
+
+static void free_window(void)
+{
+    MPI_Win_free(&win);
+}
+
+/* finding put_behind_the_end 2 rma-range ranks 0 check without openmpi-4.1,openmpi-5.0 says accesses bytes 252 to 259 of the memory of rank 1 in */
+static void put_behind_the_end(void)
+{
+    make_window();
+    MPI_Win_fence(0, win);
+    if (rank == 0)
+        MPI_Put(values, 2, MPI_INT, 1, 63, 2, MPI_INT, win); /* here: put_behind_the_end */
+    MPI_Win_fence(0, win);
+    free_window();
+}
+
+/* finding get_before_the_beginning 2 rma-range ranks 1 check without openmpi-4.1,openmpi-5.0 says accesses bytes -8 to 3 of the memory of rank 0 in */
+static void get_before_the_beginning(void)
+{
+    /* The second element lies before the first one. */
+    int lengths[2] = {1, 1}, displacements[2] = {0, -2};
+    MPI_Datatype backward;
+    MPI_Type_indexed(2, lengths, displacements, MPI_INT, &backward);
+    MPI_Type_commit(&backward);
+    make_window();
+    MPI_Win_fence(0, win);
+    if (rank == 1)
+        MPI_Get(values, 2, MPI_INT, 0, 0, 1, backward, win); /* here: get_before_the_beginning */
+    MPI_Win_fence(0, win);
+    free_window();
+    MPI_Type_free(&backward);
+}
+
+/* finding add_beside_attached_memory 2 rma-range ranks 0 check without openmpi-4.1,openmpi-5.0 says which is not attached */
+static void add_beside_attached_memory(void)
+{
+    MPI_Aint address, other;
+    MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+    MPI_Win_attach(win, memory, 8 * sizeof(int));
+    MPI_Get_address(memory + 6, &address);
+    MPI_Sendrecv(&address, 1, MPI_AINT, !rank, 0, &other, 1, MPI_AINT, !rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Win_lock_all(0, win);
+    if (rank == 0)
+        MPI_Accumulate(values, 4, MPI_INT, 1, other, 4, MPI_INT, MPI_SUM, win); /* here: add_beside_attached_memory */
+    MPI_Win_unlock_all(win);
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Win_detach(win, memory);
+    free_window();
+}
+
+/* finding two_puts_between_fences 3 rma-conflict ranks [0-1] check says accessed the same bytes of the memory of rank 2 in */
+static void two_puts_between_fences(void)
+{
+    make_window();
+    MPI_Win_fence(0, win);
+    if (rank < 2)
+        MPI_Put(values, 2, MPI_INT, 2, rank, 2, MPI_INT, win); /* here: two_puts_between_fences */
+    MPI_Win_fence(0, win);
+    free_window();
+}
+
+/* finding put_and_get_between_fences 3 rma-conflict ranks [0,2] check says rank 0 by MPI_Get at */
+static void put_and_get_between_fences(void)
+{
+    make_window();
+    MPI_Win_fence(0, win);
+    if (rank == 0)
+        MPI_Get(&value, 1, MPI_INT, 1, 3, 1, MPI_INT, win);
+    if (rank == 2)
+        MPI_Put(values, 4, MPI_INT, 1, 0, 4, MPI_INT, win); /* here: put_and_get_between_fences */
+    MPI_Win_fence(0, win);
+    free_window();
+}
+
+/* finding accumulations_that_differ 3 rma-conflict ranks [1-2] check says with MPI_SUM accessed the same bytes of the memory of rank 0 in */
+static void accumulations_that_differ(void)
+{
+    make_window();
+    MPI_Win_fence(0, win);
+    if (rank == 1)
+        MPI_Accumulate(&value, 1, MPI_INT, 0, 0, 1, MPI_INT, MPI_PROD, win);
+    if (rank == 2)
+        MPI_Accumulate(&value, 1, MPI_INT, 0, 0, 1, MPI_INT, MPI_SUM, win); /* here: accumulations_that_differ */
+    MPI_Win_fence(0, win);
+    free_window();
+}
+
+/* finding puts_under_shared_locks 3 rma-conflict ranks [0,2] check says and nothing ordered them */
+static void puts_under_shared_locks(void)
+{
+    /* Not before all have left the call that made the window. */
+    make_window();
+    usleep(rank == 2 ? 400000 : 200000);
+    if (rank != 1) {
+        MPI_Win_lock(MPI_LOCK_SHARED, 1, 0, win);
+        MPI_Put(&value, 1, MPI_INT, 1, 5, 1, MPI_INT, win); /* here: puts_under_shared_locks */
+        MPI_Win_unlock(1, win);
+    }
+    free_window();
+}
+
+/* finding ordered_too_early 3 rma-conflict ranks [0,2] check says and nothing ordered them */
+static void ordered_too_early(void)
+{
+    /* The barrier comes before the operation is complete. */
+    make_window();
+    MPI_Win_lock_all(0, win);
+    if (rank == 0) {
+        MPI_Put(&value, 1, MPI_INT, 1, 5, 1, MPI_INT, win);
+        MPI_Win_flush_local(1, win);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 2)
+        MPI_Put(&value, 1, MPI_INT, 1, 5, 1, MPI_INT, win); /* here: ordered_too_early */
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Win_unlock_all(win);
+    free_window();
+}
+
+/* finding puts_after_one_post 3 rma-conflict ranks [1-2] check says accessed the same bytes of the memory of rank 0 in */
+static void puts_after_one_post(void)
+{
+    MPI_Group world, others;
+    int target = 0;
+    MPI_Comm_group(MPI_COMM_WORLD, &world);
+    make_window();
+    if (rank == 0) {
+        MPI_Group_excl(world, 1, &target, &others);
+        MPI_Win_post(others, 0, win);
+        MPI_Win_wait(win);
+    } else {
+        MPI_Group_incl(world, 1, &target, &others);
+        MPI_Win_start(others, 0, win);
+        MPI_Put(&value, 1, MPI_INT, 0, 7, 1, MPI_INT, win); /* here: puts_after_one_post */
+        MPI_Win_complete(win);
+    }
+    MPI_Group_free(&others);
+    MPI_Group_free(&world);
+    free_window();
+}
+
+/* finding put_then_get 2 rma-conflict ranks 0 check says and nothing completed the first operation before the second */
+static void put_then_get(void)
+{
+    make_window();
+    if (rank == 0) {
+        MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 1, 0, win);
+        MPI_Put(&values[0], 1, MPI_INT, 1, 5, 1, MPI_INT, win);
+        MPI_Win_flush_local(1, win);
+        MPI_Get(&values[1], 1, MPI_INT, 1, 5, 1, MPI_INT, win); /* here: put_then_get */
+        MPI_Win_unlock(1, win);
+    }
+    free_window();
+}
+
+/* finding put_into_own_memory 2 rma-conflict ranks [0-1] check says accessed the same bytes of the memory of rank 1 in */
+static void put_into_own_memory(void)
+{
+    make_window();
+    MPI_Win_fence(0, win);
+    MPI_Put(&value, 1, MPI_INT, 1, 2, 1, MPI_INT, win); /* here: put_into_own_memory */
+    MPI_Win_fence(0, win);
+    free_window();
+}
+
+/* finding request_of_another_type 2 type-mismatch ranks 0 check says specifies elements of other types at the origin than at the target (4 bytes each) */
+static void request_of_another_type(void)
+{
+    MPI_Request request;
+    make_window();
+    MPI_Win_lock_all(0, win);
+    if (rank == 0) {
+        MPI_Rget(values, 1, MPI_INT, 1, 0, 1, MPI_FLOAT, win, &request); /* here: request_of_another_type */
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+    }
+    MPI_Win_unlock_all(win);
+    free_window();
+}
+
+static const struct {
+    const char *name;
+    void (*run)(void);
+} findings[] = {
+    {"put_behind_the_end", put_behind_the_end},
+    {"get_before_the_beginning", get_before_the_beginning},
+    {"add_beside_attached_memory", add_beside_attached_memory},
+    {"two_puts_between_fences", two_puts_between_fences},
+    {"put_and_get_between_fences", put_and_get_between_fences},
+    {"accumulations_that_differ", accumulations_that_differ},
+    {"puts_under_shared_locks", puts_under_shared_locks},
+    {"ordered_too_early", ordered_too_early},
+    {"puts_after_one_post", puts_after_one_post},
+    {"put_then_get", put_then_get},
+    {"put_into_own_memory", put_into_own_memory},
+    {"request_of_another_type", request_of_another_type},
+};
+
+int main(int argc, char **argv)
+{
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    for (size_t i = 0; i < sizeof findings / sizeof findings[0]; i++)
+        if (argc > 1 && !strcmp(findings[i].name, argv[1]))
+            findings[i].run();
+    MPI_Finalize();
+    return 0;
+}

@@ -1,0 +1,184 @@
+/* Correct one-sided communication: the same memory is used by several operations, but something orders them, or they need no order. */
+#include <mpi.h>
+#include <stddef.h>
+
+static int rank, size, memory[64], value, values[64];
+static MPI_Win win;
+
+static void put(int target, int place, int count)
+{
+    MPI_Put(values, count, MPI_INT, target, place, count, MPI_INT, win);
+}
+
+static void get(int target, int place, int count)
+{
+    MPI_Get(values, count, MPI_INT, target, place, count, MPI_INT, win);
+}
+
+static void in_different_fences(void)
+{
+    MPI_Win_fence(0, win);
+    for (int turn = 0; turn < size; turn++) {
+        if (rank == turn)
+            put(0, 0, 4);
+        MPI_Win_fence(0, win);
+    }
+    get(0, 0, 4);
+    MPI_Win_fence(0, win);
+    /* The same data: in any order. */
+    for (int i = 0; i < 10; i++)
+        put(0, 4 * rank, 4);
+    MPI_Win_fence(MPI_MODE_NOSUCCEED, win);
+}
+
+static void interleaved(void)
+{
+    MPI_Datatype every_other;
+    MPI_Type_vector(4, 1, 2, MPI_INT, &every_other);
+    MPI_Type_commit(&every_other);
+    MPI_Win_fence(0, win);
+    if (rank < 2)
+        MPI_Put(values, 4, MPI_INT, 2, rank, 1, every_other, win);
+    /* The last element ends at the end of the memory. */
+    if (rank == 3)
+        MPI_Put(values, 4, MPI_INT, 2, 57, 1, every_other, win);
+    MPI_Win_fence(MPI_MODE_NOSUCCEED, win);
+    MPI_Type_free(&every_other);
+}
+
+static void under_exclusive_locks(void)
+{
+    for (int i = 0; i < 20; i++) {
+        MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 1, 0, win);
+        put(1, 0, 4);
+        MPI_Win_flush(1, win);
+        get(1, 0, 4);
+        MPI_Win_flush_local(1, win);
+        put(1, 2, 1);
+        MPI_Win_unlock(1, win);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+static void one_after_the_other(void)
+{
+    for (int turn = 0; turn < size; turn++) {
+        if (rank == turn) {
+            MPI_Win_lock(MPI_LOCK_SHARED, 2, 0, win);
+            put(2, 0, 4);
+            MPI_Win_unlock(2, win);
+        }
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
+    MPI_Win_lock_all(0, win);
+    if (rank > 0)
+        MPI_Recv(&value, 1, MPI_INT, rank - 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    put(2, 0, 4);
+    MPI_Win_flush(2, win);
+    if (rank < size - 1)
+        MPI_Send(&value, 1, MPI_INT, rank + 1, 0, MPI_COMM_WORLD);
+    MPI_Win_unlock_all(win);
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/* Each process takes its turn when the number in the memory of rank 0 is its own. */
+static void by_turns(void)
+{
+    int turn, next = rank + 1;
+    MPI_Win_lock_all(0, win);
+    do {
+        MPI_Fetch_and_op(NULL, &turn, MPI_INT, 0, 40, MPI_NO_OP, win);
+        MPI_Win_flush(0, win);
+    } while (turn != rank);
+    put(3, 50, 2);
+    MPI_Win_flush(3, win);
+    MPI_Accumulate(&next, 1, MPI_INT, 0, 40, 1, MPI_INT, MPI_REPLACE, win);
+    MPI_Win_flush(0, win);
+    MPI_Win_unlock_all(win);
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+static void atomic(void)
+{
+    int one = 1, zero = 0, before;
+    MPI_Request request;
+    MPI_Win_lock_all(0, win);
+    for (int i = 0; i < 50; i++) {
+        MPI_Accumulate(&one, 1, MPI_INT, 0, 10, 1, MPI_INT, MPI_SUM, win);
+        MPI_Fetch_and_op(&one, &before, MPI_INT, 0, 10, MPI_SUM, win);
+        MPI_Get_accumulate(NULL, 0, MPI_INT, &before, 1, MPI_INT, 0, 10, 1, MPI_INT, MPI_NO_OP, win);
+        MPI_Compare_and_swap(&one, &zero, &before, MPI_INT, 0, 11, win);
+        get(1, 0, 4);
+        MPI_Win_flush_all(win);
+    }
+    MPI_Rget(values, 4, MPI_INT, rank, 20, 4, MPI_INT, win, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    put(rank, 20, 4);
+    MPI_Win_unlock_all(win);
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/* In turn, each process exposes its memory to one origin after the other. */
+static void post_and_start(void)
+{
+    MPI_Group world, one;
+    MPI_Comm_group(MPI_COMM_WORLD, &world);
+    for (int target = 0; target < size; target++)
+        for (int origin = 0; origin < size; origin++) {
+            if (origin == target)
+                continue;
+            if (rank == target) {
+                MPI_Group_incl(world, 1, &origin, &one);
+                MPI_Win_post(one, 0, win);
+                MPI_Win_wait(win);
+                MPI_Group_free(&one);
+            }
+            if (rank == origin) {
+                MPI_Group_incl(world, 1, &target, &one);
+                MPI_Win_start(one, 0, win);
+                put(target, 0, 4);
+                MPI_Win_complete(win);
+                MPI_Group_free(&one);
+            }
+        }
+    MPI_Group_free(&world);
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+static void dynamic(void)
+{
+    MPI_Win fixed = win;
+    MPI_Aint address, all[64];
+    MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+    for (int i = 0; i < 3; i++) {
+        MPI_Win_attach(win, memory + 16 * i, 16 * sizeof(int));
+        MPI_Get_address(memory + 16 * i, &address);
+        MPI_Allgather(&address, 1, MPI_AINT, all, 1, MPI_AINT, MPI_COMM_WORLD);
+        MPI_Win_lock_all(0, win);
+        MPI_Put(values, 4, MPI_INT, 0, all[0] + 4 * rank * (int)sizeof(int), 4, MPI_INT, win);
+        MPI_Win_unlock_all(win);
+        MPI_Barrier(MPI_COMM_WORLD);
+        MPI_Win_detach(win, memory + 16 * i);
+    }
+    MPI_Win_free(&win);
+    win = fixed;
+}
+
+int main(int argc, char **argv)
+{
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    MPI_Win_create(memory, sizeof memory, sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+    in_different_fences();
+    interleaved();
+    under_exclusive_locks();
+    one_after_the_other();
+    by_turns();
+    atomic();
+    post_and_start();
+    dynamic();
+    MPI_Win_free(&win);
+    MPI_Finalize();
+    return 0;
+}
