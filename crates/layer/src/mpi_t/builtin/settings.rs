@@ -120,8 +120,8 @@ pub fn publish(registry: &Registry, categories: &Categories) {
     let new = NewCvar::new("mpiscope_record_events", "MPISCOPE_RECORD_EVENTS", desc, categories);
     let effective = settings::switch("EVENTS");
     switch(registry, NewCvar { enumeration: names, ..new }, true, effective, events::allow);
-    let desc = "Number of messages kept in each of the two rings of the ledger, 0 or a power of two up to 67108864. Can be set \
-        until the first message is recorded";
+    let desc = "Number of records kept in each of the rings for sent messages, for received messages, and for one-sided operations \
+        with the calls that synchronize them; 0 or a power of two up to 67108864. Can be set until the first message is recorded";
     let capacity = Setting::new(Datatype::INT, SettingValue::Int(ledger::DEFAULT_CAPACITY as i64))
         .check(is_capacity)
         .when(|| if ledger::is_made() { When::NotNow } else { When::Now })
