@@ -60,11 +60,19 @@ fn is_seen_on(hosts: Hosts, library: &Library, words: impl Fn(&Hosts, &Path) -> 
     let words = words(&hosts, &folder);
     let job = start_with(&hosts, library, &words, |command| in_path(command, &folder));
     for host in ["login", "n2"] {
-        let (ps, all) = ask_with(&hosts, host, library, &["ps"], |command| {
-            without_ssh(command, hosts.dir.path());
-            in_path(command, &folder);
-        });
-        assert_eq!(places(&ps["ranks"]), wanted(), "{} {host} {words:?}: {all}", library.name);
+        let until = Instant::now() + Duration::from_secs(20);
+        // The ranks may be in MPI before their hosts have connected to the launcher's.
+        loop {
+            let (ps, all) = ask_with(&hosts, host, library, &["ps"], |command| {
+                without_ssh(command, hosts.dir.path());
+                in_path(command, &folder);
+            });
+            if places(&ps["ranks"]) == wanted() {
+                break;
+            }
+            assert!(Instant::now() < until, "{} {host} {words:?}: {all}", library.name);
+            std::thread::sleep(Duration::from_millis(200));
+        }
     }
     panes(&hosts, library);
     ends(job, hosts.dir.path());

@@ -68,11 +68,12 @@ fn announce_in(
 ) -> io::Result<Announcement> {
     let pid = std::process::id();
     let began = began(pid).unwrap_or_default();
+    // The folder may be shared by hosts, or by containers with process numbers of their own.
+    let path = folder.join(format!("{pid}-{began}{SUFFIX}"));
     let what = Announced { job: job.to_owned(), pid, began, hosts: hosts.to_vec(), slurm };
     let mut draft = NamedTempFile::new_in(folder)?;
     serde_json::to_writer(draft.as_file_mut(), &what)?;
     draft.as_file_mut().flush()?;
-    let path = folder.join(format!("{pid}{SUFFIX}"));
     draft.persist(&path).map_err(|why| why.error)?;
     Ok(Announcement(path))
 }
