@@ -4,6 +4,7 @@
 use crate::jobs::job::{Job, Parts, Starter};
 use crate::jobs::scheduler::SlurmId;
 use crate::runtime;
+use crate::sources::host_identity::HostIdentity;
 use mpiscope_target::procfs;
 use rustix::process::geteuid;
 use serde::{Deserialize, Serialize};
@@ -68,14 +69,19 @@ fn announce_in(
 ) -> io::Result<Announcement> {
     let pid = std::process::id();
     let began = began(pid).unwrap_or_default();
-    // The folder may be shared by hosts, or by containers with process numbers of their own.
-    let path = folder.join(format!("{pid}-{began}{SUFFIX}"));
+    let path = place(folder, &HostIdentity::here(), pid);
     let what = Announced { job: job.to_owned(), pid, began, hosts: hosts.to_vec(), slurm };
     let mut draft = NamedTempFile::new_in(folder)?;
     serde_json::to_writer(draft.as_file_mut(), &what)?;
     draft.as_file_mut().flush()?;
     draft.persist(&path).map_err(|why| why.error)?;
     Ok(Announcement(path))
+}
+
+/// Returns the file for the announcement of a process. The folder may be shared by hosts, or by containers with
+/// process numbers of their own.
+fn place(folder: &Path, host: &HostIdentity, pid: u32) -> PathBuf {
+    folder.join(format!("{:016x}-{pid}{SUFFIX}", runtime::hash(host.key().as_bytes())))
 }
 
 /// Returns the jobs announced by processes that still exist.
@@ -110,6 +116,15 @@ fn began(pid: u32) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn processes_with_the_same_number_on_two_hosts_have_files_of_their_own() {
+        let host = |pids: &str| HostIdentity { pids: pids.into(), ..HostIdentity::here() };
+        let file = |pids: &str, pid: u32| place(Path::new("/"), &host(pids), pid);
+        assert_ne!(file("pid:[1]", 7), file("pid:[2]", 7));
+        assert_ne!(file("pid:[1]", 7), file("pid:[1]", 8));
+        assert_eq!(file("pid:[1]", 7), file("pid:[1]", 7), "a process replaces its own");
+    }
 
     #[test]
     fn a_job_is_known_while_its_starter_lives() {

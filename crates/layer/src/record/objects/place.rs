@@ -29,7 +29,7 @@ pub fn of<const RUN: u64, const DISTANCE: u32>(handle: u64, bits: u32) -> usize 
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, clippy::expect_used)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 
