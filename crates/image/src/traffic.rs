@@ -284,6 +284,8 @@ codes! {
         BUFFERED = 1024 => "buffered",
         /// The elements follow one another without gaps, from [`Entry::buffer`] on.
         GAPLESS = 2048 => "without gaps",
+        /// The contents of the buffer changed before the program learned that the send was complete.
+        CHANGED = 4096 => "changed",
     }
 }
 
@@ -345,6 +347,9 @@ pub struct Entry {
     pub probed_in: W64,
     /// Address of the buffer that this side specified; zero if unknown, as in older images.
     pub buffer: W64,
+    /// A hash of the buffer's contents when the call that started the send returned; zero if it was not
+    /// computed, as in older images.
+    pub digest: W64,
 }
 
 /// The envelope of a recently sent or received message.
@@ -502,7 +507,8 @@ const _: () = {
     assert!(offset_of!(Entry, waited) == 104);
     assert!(offset_of!(Entry, probed) == 128);
     assert!(offset_of!(Entry, buffer) == 160);
-    assert!(size_of::<Entry>() == 168);
+    assert!(offset_of!(Entry, digest) == 168);
+    assert!(size_of::<Entry>() == 176);
     assert!(offset_of!(Recent, peer) == 16);
     assert!(offset_of!(Recent, from) == 32);
     assert!(size_of::<Recent>() == 40);

@@ -113,7 +113,8 @@ impl Environment {
         let window = self.trace_window.iter();
         variables.extend(window.map(|window| ("MPISCOPE_TRACE_WINDOW", window.milliseconds.clone().into())));
         if self.check {
-            variables.push(("MPISCOPE_RECORD_MESSAGES", "1".into()));
+            let recordings = ["MPISCOPE_RECORD_MESSAGES", "MPISCOPE_RECORD_CONTENTS"];
+            variables.extend(recordings.map(|name| (name, "1".into())));
         }
         variables
     }

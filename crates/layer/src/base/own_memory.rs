@@ -12,6 +12,11 @@ fn read(from: usize, to: *mut c_void, len: usize) -> bool {
     unsafe { libc::process_vm_readv(libc::getpid(), &local, 1, &remote, 1, 0) == len as isize }
 }
 
+/// Fills `to` from an address. Returns false unless all of it is readable.
+pub fn fill(from: u64, to: &mut [u8]) -> bool {
+    usize::try_from(from).is_ok_and(|from| read(from, to.as_mut_ptr().cast(), to.len()))
+}
+
 /// Reads a word at an address.
 pub fn word(from: usize) -> Option<u64> {
     let mut value = 0u64;
@@ -20,9 +25,8 @@ pub fn word(from: usize) -> Option<u64> {
 
 /// Reads `len` bytes at an address.
 pub fn bytes(from: u64, len: u64) -> Option<Vec<u8>> {
-    let (from, len) = (usize::try_from(from).ok()?, usize::try_from(len).ok()?);
-    let mut bytes = vec![0; len];
-    read(from, bytes.as_mut_ptr().cast(), len).then_some(bytes)
+    let mut bytes = vec![0; usize::try_from(len).ok()?];
+    fill(from, &mut bytes).then_some(bytes)
 }
 
 /// Reads a C `int` at an address.

@@ -96,6 +96,10 @@ pub fn parse_recording(text: &str) -> Result<u32, String> {
             },
         }
     }
+    // Contents are compared per recorded message.
+    if bits & Recording::CONTENTS.0 != 0 {
+        bits |= Recording::MESSAGES.0;
+    }
     // Messages are distinguished by their communicators.
     if bits & Recording::MESSAGES.0 != 0 {
         bits |= Recording::OBJECTS.0;

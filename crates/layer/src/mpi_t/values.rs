@@ -36,7 +36,7 @@ fn records(what: Recording) -> String {
 }
 
 /// All our control variables.
-pub const VALUES: [Value; 12] = [
+pub const VALUES: [Value; 13] = [
     Value {
         name: "mpiscope_record_calls",
         env: "MPISCOPE_RECORD_CALLS",
@@ -71,6 +71,13 @@ pub const VALUES: [Value; 12] = [
         writable: true,
         desc: "Record every message",
         text: || records(Recording::MESSAGES),
+    },
+    Value {
+        name: "mpiscope_record_contents",
+        env: "MPISCOPE_RECORD_CONTENTS",
+        writable: true,
+        desc: "With messages, also whether buffers stay unchanged while they are sent",
+        text: || records(Recording::CONTENTS),
     },
     Value {
         name: "mpiscope_record_objects",

@@ -26,8 +26,14 @@ struct Source {
     comment: (&'static str, &'static str),
 }
 
-static SOURCES: [Source; 3] = [
+static SOURCES: [Source; 4] = [
     Source { file: "broken.c", program: "broken", needs: Needs::Nothing, comment: ("/* ", " */") },
+    Source {
+        file: "broken_buffers.c",
+        program: "broken_buffers",
+        needs: Needs::Nothing,
+        comment: ("/* ", " */"),
+    },
     Source { file: "broken_rma.c", program: "broken_rma", needs: Needs::Nothing, comment: ("/* ", " */") },
     Source { file: "broken_f08.f90", program: "broken_f08", needs: Needs::F08, comment: ("! ", "") },
 ];
@@ -49,9 +55,10 @@ struct Expected {
 }
 
 /// Correct programs, and their contents.
-const CORRECT: [(&str, &str); 3] = [
+const CORRECT: [(&str, &str); 4] = [
     ("collectives_agree", "collectives_that_agree"),
     ("given_up", "sends_that_were_given_up"),
+    ("ordered_buffers", "buffers_that_are_reused_in_time"),
     ("ordered_rma", "one_sided_operations_that_are_ordered"),
 ];
 
@@ -90,7 +97,7 @@ fn is_correct(subject: &Subject, library: &Library, name: &'static str) -> Resul
     let binary = subject.binary(&program, library)?;
     for check in ["0", "1"] {
         let set = |command: &mut std::process::Command| {
-            command.env("MPISCOPE_RECORD_MESSAGES", check);
+            command.env("MPISCOPE_RECORD_MESSAGES", check).env("MPISCOPE_RECORD_CONTENTS", check);
         };
         let ran = subject.launch(library, RANKS, Form::AroundLauncher, &[word(&binary)], &set)?;
         ensure!(ran.outcome.success(), "{}", ran.outcome.describe());

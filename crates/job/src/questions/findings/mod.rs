@@ -8,7 +8,8 @@
 //! ledgers of both ends, where they are recorded ──────────┬─► type signatures that differ
 //!                                                         ├─► ranks that would wait for each other without buffering
 //!                                                         ├─► receives from any source that other messages matched too
-//!                                                         └─► messages of one rank that shared memory
+//!                                                         ├─► messages of one rank that shared memory
+//!                                                         └─► buffers that changed while they were being sent
 //! one-sided calls of all ranks, likewise ─────────────────┬─► operations outside the target's memory
 //!                                                         └─► operations on the same bytes that nothing orders
 //! faults observed in calls ─┬───────────────────────────────► truncated messages, requests freed while active, failed calls
@@ -22,6 +23,7 @@
 //! has been dropped from the records or cannot be seen does not.
 
 mod absent;
+mod changed;
 mod failed;
 mod learned;
 #[cfg(test)]
@@ -82,6 +84,8 @@ impl Kind {
     pub const MESSAGE_RACE: Self = Self("message-race");
     /// Two messages of a rank were under way at the same time in the same memory, and one was received into it.
     pub const BUFFER_OVERLAP: Self = Self("buffer-overlap");
+    /// The program changed the buffer of a nonblocking send before it knew that the send was complete.
+    pub const BUFFER_CHANGED: Self = Self("buffer-changed");
     /// A request was freed while its operation was active.
     pub const REQUEST_FREED_ACTIVE: Self = Self("request-freed-active");
     /// A call returned an error whose class indicates invalid arguments or a call at the wrong time, or had
@@ -132,6 +136,7 @@ pub fn findings(observations: &[Observation], leaks: &[Leak]) -> Vec<Finding> {
     found.extend(strict::rings(observations, &words));
     found.extend(races::wildcards(observations, &words));
     found.extend(overlaps::overlaps(observations, &whose));
+    found.extend(changed::changes(observations, &whose));
     found.extend(rma::operations(observations, &words));
     found.extend(pending::freed_active(observations, &whose));
     found.extend(pending::at_finalize(observations, &whose));

@@ -10,7 +10,7 @@ use crate::observation::Observation;
 use crate::observation::ledger::{Ledger, Line};
 use mpiscope_image::traffic::{EntryFlag, UNKNOWN_SIZE};
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::{BTreeMap, BinaryHeap, HashSet};
 
 /// A message while it is under way.
 #[derive(Clone, Copy)]
@@ -87,6 +87,12 @@ fn pairs(ledger: &Ledger) -> Vec<(Use<'_>, Use<'_>)> {
         if one.receives { &mut receives } else { &mut sends }.add(number, one);
     }
     found
+}
+
+/// Returns the orders of the sends during which a message was received into the same memory.
+pub(super) fn received_over(ledger: &Ledger) -> HashSet<u64> {
+    let all = pairs(ledger).into_iter().flat_map(|(one, other)| [one, other]);
+    all.filter(|one| !one.receives).map(|one| one.line.order).collect()
 }
 
 /// Describes one end of a pair: `the receive of 8 x MPI_INT at a.c:7`.

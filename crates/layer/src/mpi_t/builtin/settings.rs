@@ -78,7 +78,7 @@ fn switch(
 }
 
 /// Everything that can be recorded: name, bit, description.
-const RECORDINGS: [(&str, Recording, &str); 6] = [
+const RECORDINGS: [(&str, Recording, &str); 7] = [
     ("calls", Recording::CALLS, "Count MPI calls, about 5 ns each; 0 turns all recording off"),
     ("times", Recording::TIMES, "Time MPI calls, about 15 ns each"),
     (
@@ -94,6 +94,12 @@ const RECORDINGS: [(&str, Recording, &str); 6] = [
          such calls are short, that of one in sixteen, and the others' is estimated. About 10 ns each",
     ),
     ("messages", Recording::MESSAGES, "Record every message, about 10 ns each"),
+    (
+        "contents",
+        Recording::CONTENTS,
+        "With messages: also whether the buffer of a nonblocking send stays unchanged until the send is complete. Two \
+         readings of up to a megabyte per message",
+    ),
     (
         "objects",
         Recording::OBJECTS,

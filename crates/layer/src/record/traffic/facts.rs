@@ -3,6 +3,7 @@
 //! All hooks of this module end up here, with the state held: counters, histograms and the ledger are written
 //! here, and events are raised from here.
 
+use super::contents;
 use super::data::Data;
 use super::envelope::{Envelope, Operation, Posted};
 use super::ledger::{self, Line};
@@ -116,7 +117,11 @@ pub fn send_posted<const QUIET: bool>(
         waited: None,
         probed: None,
     };
-    held.ledger.sent(held.writer, totals, &line)
+    let number = held.ledger.sent(held.writer, totals, &line);
+    if let Some(entry) = held.ledger.sent.entry(&totals.ledger_sent, number) {
+        contents::sent(entry);
+    }
+    number
 }
 
 /// The program knows that its send is complete. The time is taken only if it is needed.
@@ -134,12 +139,19 @@ pub fn send_completed<A: Abi, const QUIET: bool>(
     if entry != 0
         && let Some(entry) = held.ledger.sent.entry(&held.totals.ledger_sent, entry)
     {
-        let _open = entry.seq.open();
-        entry.completed.set(call.returned());
-        entry.waited.set(polling::waited_since(call));
-        entry.waited_from.set(fortran_call_site::here(call));
-        entry.waited_in.set(u64::from(call.function().0) + 1);
+        send_known_complete(entry, call);
     }
+}
+
+/// This call shows the program that a send is complete.
+#[inline(always)]
+fn send_known_complete<A: Abi>(entry: &Entry, call: &Call<A>) {
+    let _open = entry.seq.open();
+    contents::completed(entry, call);
+    entry.completed.set(call.returned());
+    entry.waited.set(polling::waited_since(call));
+    entry.waited_from.set(fortran_call_site::here(call));
+    entry.waited_in.set(u64::from(call.function().0) + 1);
 }
 
 /// The program has waited for all sends since this ledger entry that the library had completed in the calls that
@@ -154,11 +166,7 @@ pub fn sends_awaited<A: Abi>(held: &State, first: u64, call: &Call<A>) {
         !blocking && entry.waited_in.get() != 0 && entry.waited_from.get() == entry.from.get()
     };
     for entry in entries.filter(at_start) {
-        let _open = entry.seq.open();
-        entry.completed.set(call.returned());
-        entry.waited.set(polling::waited_since(call));
-        entry.waited_from.set(fortran_call_site::here(call));
-        entry.waited_in.set(u64::from(call.function().0) + 1);
+        send_known_complete(entry, call);
     }
 }
 

@@ -149,6 +149,7 @@ impl Ring {
                     | flag(signed.is_some_and(Datatype::is_one_element), EntryFlag::GAPLESS),
             );
             entry.buffer.set(line.data.buffer);
+            entry.digest.set(0);
             entry.from.set(from);
             entry.count.set(count);
             entry.datatype.set(datatype);

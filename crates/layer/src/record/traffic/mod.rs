@@ -9,6 +9,7 @@
 //! | [`envelope`], [`channel`], [`operations`] | what the hooks know of a message, a communicator, an operation |
 //! | [`lines`], [`comm_cache`], [`peers`], [`spare_peers`] | looking up communicators; messages exchanged with each rank |
 //! | [`ledger`], [`recent`] | rings of messages, if they are recorded one by one; rings of the last envelopes, always |
+//! | [`contents`] | whether the buffers of sends stay unchanged until the sends are complete |
 //! | [`history`], [`rings`], [`totals`] | the last collectives of each communicator; their total contributions and expectations |
 //! | [`faults`], [`fault_ring`] | errors seen in calls |
 //! | [`orphans`] | receives that the program freed while they were active: when they end |
@@ -36,6 +37,7 @@ pub mod channel;
 pub mod collectives;
 pub mod comm_cache;
 pub mod completion;
+pub mod contents;
 pub mod data;
 pub mod envelope;
 pub mod facts;

@@ -22,11 +22,15 @@ pub fn before_status<A: Abi>(
 
 /// A request is complete and stays with the program.
 fn seen<A: Abi>(held: Held<false>, call: &Call<A>, handle: u64, status: *const c_void) {
-    if handle != held.null_request
-        && let Some(request) = held.requests.find(handle)
-        && request.is(Flag::ACTIVE)
-    {
+    if handle == held.null_request {
+        return;
+    }
+    let Some(request) = held.requests.find(handle) else { return };
+    if request.is(Flag::ACTIVE) {
         finish(held, call, request, status, A::SUCCESS);
+    } else if request.is(Flag::SHARED_HANDLE) {
+        // The call that frees one of these requests no longer shows when its send is known to be complete.
+        request.entry.set(0);
     }
 }
 

@@ -1,0 +1,107 @@
+//! Buffers of nonblocking sends that changed before the program knew that the sends were complete.
+//!
+//! The layer compares their contents and marks the messages. If a receive into the same memory was active at the
+//! same time, it may have changed them, and [`overlaps`](super::overlaps) reports that instead.
+
+use super::overlaps::received_over;
+use super::{Finding, Kind, Whose};
+use crate::jobs::worlds::Members;
+use crate::observation::Observation;
+use crate::observation::ledger::{Called, Ledger, Line};
+use mpiscope_image::traffic::EntryFlag;
+use std::collections::BTreeMap;
+
+/// Returns the messages whose buffers the program itself changed.
+fn changed(ledger: &Ledger) -> Vec<&Line> {
+    let mut lines: Vec<_> = ledger.sent.lines.iter().filter(|line| line.is(EntryFlag::CHANGED)).collect();
+    if !lines.is_empty() {
+        let received_over = received_over(ledger);
+        lines.retain(|line| !received_over.contains(&line.order));
+    }
+    lines
+}
+
+/// Describes the first message of a line.
+fn said(line: &Line) -> String {
+    let named = &line.named;
+    let of = if named.data.is_empty() { String::new() } else { format!(" of {}", named.data) };
+    let at = named.place.as_ref().map_or_else(String::new, |place| format!(" at {place}"));
+    let before = |call: &Called| {
+        let at = call.place.as_ref().map_or_else(String::new, |place| format!(" at {place}"));
+        format!("{}{at} completed it", call.function)
+    };
+    let before =
+        line.waited.as_ref().map_or_else(|| "it was complete".to_owned(), |waited| before(&waited.call));
+    format!("the buffer of the send{of}{at} was changed before {before}")
+}
+
+/// Returns one finding for each line that sent such messages.
+pub(super) fn changes(observations: &[Observation], whose: &Whose) -> Vec<Finding> {
+    let mut found: BTreeMap<Option<&str>, (String, Members, u64)> = BTreeMap::new();
+    for seen in observations {
+        for line in seen.ledger.iter().flat_map(|ledger| changed(ledger)) {
+            let new = || (said(line), Members::default(), 0);
+            let (_, ranks, times) = found.entry(line.named.place.as_deref()).or_insert_with(new);
+            ranks.join(whose.who(seen));
+            *times += 1;
+        }
+    }
+    let finding = |(place, (said, ranks, times)): (Option<&str>, (String, Members, u64))| {
+        let times = if times > 1 { format!(" ({times} times)") } else { String::new() };
+        Finding {
+            kind: Kind::BUFFER_CHANGED,
+            sentence: format!("{}: {said}{times}", ranks.named()),
+            ranks,
+            line: place.map(str::to_owned),
+        }
+    };
+    found.into_iter().map(finding).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::observation::ledger::{Named, Ring, Waited};
+    use std::sync::Arc;
+
+    fn line(order: u64, buffer: u64, flag: u32) -> Line {
+        let named = Named { place: Some("a.c:5".into()), data: "4 x MPI_INT".into(), ..Named::default() };
+        let call = Called { function: "MPI_Wait".into(), place: Some("a.c:7".into()) };
+        Line {
+            order,
+            buffer,
+            bytes: 16,
+            flags: flag | EntryFlag::GAPLESS.0,
+            named: named.into(),
+            posted_ns: order,
+            waited: Some(Waited { from_ns: order + 5, until_ns: order + 6, call: call.into() }),
+            ..Line::default()
+        }
+    }
+
+    fn said_of(sent: Vec<Line>, received: Vec<Line>) -> Vec<String> {
+        let ring = |lines: Vec<Line>| Ring { written: lines.len() as u64, lines, wrapped: false };
+        let ledger = Ledger { sent: ring(sent), received: ring(received) };
+        let job = [Observation { rank: Some(3), ledger: Some(Box::new(ledger)), ..Observation::default() }];
+        changes(&job, &Whose::of(&job)).into_iter().map(|one| one.sentence).collect()
+    }
+
+    #[test]
+    fn messages_of_one_line_whose_buffers_changed_are_one_finding() {
+        let changed = EntryFlag::CHANGED.0;
+        let sent = vec![line(1, 100, changed), line(20, 100, 0), line(30, 100, changed)];
+        let wanted = "rank 3: the buffer of the send of 4 x MPI_INT at a.c:5 was changed before MPI_Wait at a.c:7 \
+                      completed it (2 times)";
+        assert_eq!(said_of(sent, Vec::new()), [wanted]);
+        let unknown = Line { named: Arc::default(), waited: None, ..line(1, 100, changed) };
+        let wanted = "rank 3: the buffer of the send was changed before it was complete";
+        assert_eq!(said_of(vec![unknown], Vec::new()), [wanted]);
+    }
+
+    #[test]
+    fn a_buffer_into_which_a_message_was_received_meanwhile_is_reported_as_shared() {
+        let sent = vec![line(1, 100, EntryFlag::CHANGED.0)];
+        assert_eq!(said_of(sent.clone(), vec![line(2, 108, 0)]).len(), 0);
+        assert_eq!(said_of(sent, vec![line(2, 200, 0)]).len(), 1);
+    }
+}

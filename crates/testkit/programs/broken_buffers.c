@@ -1,0 +1,126 @@
+/* Buffers that a program changes while they are being sent; `broken_buffers NAME` runs one of the programs.
+ *
+ * The comments are those of broken.c. The correct twins are in ordered_buffers.c.
+ */
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MANY (1 << 20)
+
+static int rank;
+
+static void receive_ints(int count, int times)
+{
+    int *values = malloc(count * sizeof(int));
+    for (int i = 0; i < times; i++)
+        MPI_Recv(values, count, MPI_INT, 0, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    free(values);
+}
+
+/* finding changed_before_the_wait 2 buffer-changed ranks 0 check says the buffer of the send of 4 x MPI_INT at */
+static void changed_before_the_wait(void)
+{
+    int values[4] = {1, 2, 3, 4};
+    MPI_Request request;
+    if (rank == 0) {
+        MPI_Isend(values, 4, MPI_INT, 1, 5, MPI_COMM_WORLD, &request); /* here: changed_before_the_wait */
+        values[3]++;
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+    } else {
+        receive_ints(4, 1);
+    }
+}
+
+/* finding large_buffer_changed_before_the_wait 2 buffer-changed ranks 0 check says changed before MPI_Wait at */
+static void large_buffer_changed_before_the_wait(void)
+{
+    int *values = calloc(MANY, sizeof(int));
+    MPI_Request request;
+    if (rank == 0) {
+        MPI_Issend(values, MANY, MPI_INT, 1, 5, MPI_COMM_WORLD, &request); /* here: large_buffer_changed_before_the_wait */
+        memset(values, 1, MANY / 2 * sizeof(int));
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+    } else {
+        receive_ints(MANY, 1);
+    }
+    free(values);
+}
+
+/* finding one_of_several_changed 2 buffer-changed ranks 0 check says changed before MPI_Waitall at */
+static void one_of_several_changed(void)
+{
+    int values[3] = {1, 2, 3};
+    MPI_Request requests[3];
+    if (rank == 0) {
+        for (int i = 0; i < 3; i++)
+            MPI_Isend(&values[i], 1, MPI_INT, 1, 5, MPI_COMM_WORLD, &requests[i]); /* here: one_of_several_changed */
+        values[1] = 0;
+        MPI_Waitall(3, requests, MPI_STATUSES_IGNORE);
+    } else {
+        receive_ints(1, 3);
+    }
+}
+
+/* finding persistent_buffer_changed 2 buffer-changed ranks 0 check says (2 times) */
+static void persistent_buffer_changed(void)
+{
+    double values[100] = {0};
+    MPI_Request request;
+    if (rank == 0) {
+        MPI_Ssend_init(values, 100, MPI_DOUBLE, 1, 5, MPI_COMM_WORLD, &request);
+        for (int i = 0; i < 3; i++) {
+            MPI_Start(&request); /* here: persistent_buffer_changed */
+            /* The first time it gets the value it has. */
+            values[99] = i;
+            MPI_Wait(&request, MPI_STATUS_IGNORE);
+        }
+        MPI_Request_free(&request);
+    } else {
+        for (int i = 0; i < 3; i++)
+            MPI_Recv(values, 100, MPI_DOUBLE, 0, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
+}
+
+/* finding changed_between_tests 2 buffer-changed ranks 0 check says the buffer of the send of 1000 x MPI_INT at */
+static void changed_between_tests(void)
+{
+    static int values[1000];
+    int done = 0;
+    MPI_Request request;
+    if (rank == 0) {
+        MPI_Issend(values, 1000, MPI_INT, 1, 5, MPI_COMM_WORLD, &request); /* here: changed_between_tests */
+        while (!done) {
+            MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+            values[500] += !done;
+            if (values[500] == 1)
+                MPI_Send(NULL, 0, MPI_INT, 1, 4, MPI_COMM_WORLD);
+        }
+    } else {
+        MPI_Recv(NULL, 0, MPI_INT, 0, 4, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        receive_ints(1000, 1);
+    }
+}
+
+static const struct {
+    const char *name;
+    void (*run)(void);
+} findings[] = {
+    {"changed_before_the_wait", changed_before_the_wait},
+    {"large_buffer_changed_before_the_wait", large_buffer_changed_before_the_wait},
+    {"one_of_several_changed", one_of_several_changed},
+    {"persistent_buffer_changed", persistent_buffer_changed},
+    {"changed_between_tests", changed_between_tests},
+};
+
+int main(int argc, char **argv)
+{
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    for (size_t i = 0; i < sizeof findings / sizeof findings[0]; i++)
+        if (argc > 1 && !strcmp(findings[i].name, argv[1]))
+            findings[i].run();
+    MPI_Finalize();
+    return 0;
+}
