@@ -62,6 +62,41 @@ impl OneSidedKind {
     pub const fn is_operation(self) -> bool {
         self.0 != 0 && self.0 < Self::FENCE.0
     }
+
+    /// Whether it only reads the origin's buffer.
+    #[must_use]
+    pub const fn gives(self) -> bool {
+        matches!(self, Self::PUT | Self::ACCUMULATE)
+    }
+
+    /// The operations that such a call completes at the origin: all, those on its target, or none.
+    #[must_use]
+    pub const fn completes(self) -> Completes {
+        match self {
+            Self::FENCE | Self::COMPLETE | Self::UNLOCK_ALL | Self::FLUSH_ALL | Self::FLUSH_LOCAL_ALL => {
+                Completes::All
+            }
+            Self::UNLOCK | Self::FLUSH | Self::FLUSH_LOCAL => Completes::OnTarget,
+            _ => Completes::None,
+        }
+    }
+
+    /// Whether the operations that such a call completes may still be under way at the target.
+    #[must_use]
+    pub const fn is_local(self) -> bool {
+        matches!(self, Self::FLUSH_LOCAL | Self::FLUSH_LOCAL_ALL)
+    }
+}
+
+/// Which operations of a process a call completes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Completes {
+    #[allow(missing_docs)]
+    None,
+    /// Those on the target of the call.
+    OnTarget,
+    /// Those on all members of the window.
+    All,
 }
 
 codes! {
@@ -73,6 +108,8 @@ codes! {
         REQUEST = 2 => "with a request",
         /// `MPI_Win_start`, `MPI_Win_post`: a further member of the group of the call before.
         FURTHER = 4 => "further member",
+        /// The contents of the origin's buffer changed before a call completed the operation at the origin.
+        CHANGED = 8 => "changed",
     }
 }
 
@@ -132,6 +169,9 @@ pub struct OneSided {
     pub count: W64,
     /// Address of the origin's buffer; zero if unknown.
     pub buffer: W64,
+    /// A hash of the contents of that buffer, until the operation is complete at the origin; zero if it was not
+    /// computed.
+    pub digest: W64,
 }
 
 impl OneSided {
@@ -177,5 +217,6 @@ const _: () = {
     assert!(offset_of!(OneSided, epochs) == 64);
     assert!(offset_of!(OneSided, low) == 80);
     assert!(offset_of!(OneSided, count) == 120);
-    assert!(size_of::<OneSided>() == 136);
+    assert!(offset_of!(OneSided, digest) == 136);
+    assert!(size_of::<OneSided>() == 144);
 };

@@ -196,6 +196,34 @@ static void request_of_another_type(void)
     free_window();
 }
 
+/* finding origin_changed_before_the_fence 2 buffer-changed ranks 0 check says was changed before MPI_Win_fence at */
+static void origin_changed_before_the_fence(void)
+{
+    make_window();
+    MPI_Win_fence(0, win);
+    if (rank == 0) {
+        MPI_Put(values, 64, MPI_INT, 1, 0, 64, MPI_INT, win); /* here: origin_changed_before_the_fence */
+        values[63] = 1;
+    }
+    MPI_Win_fence(0, win);
+    free_window();
+}
+
+/* finding origin_changed_before_the_unlock 2 buffer-changed ranks 1 check says (2 times) */
+static void origin_changed_before_the_unlock(void)
+{
+    make_window();
+    if (rank == 1) {
+        MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, win);
+        for (int i = 0; i < 3; i++) {
+            MPI_Accumulate(&values[i], 1, MPI_INT, 0, i, 1, MPI_INT, MPI_SUM, win); /* here: origin_changed_before_the_unlock */
+            values[i] = i;
+        }
+        MPI_Win_unlock(0, win);
+    }
+    free_window();
+}
+
 static const struct {
     const char *name;
     void (*run)(void);
@@ -212,6 +240,8 @@ static const struct {
     {"put_then_get", put_then_get},
     {"put_into_own_memory", put_into_own_memory},
     {"request_of_another_type", request_of_another_type},
+    {"origin_changed_before_the_fence", origin_changed_before_the_fence},
+    {"origin_changed_before_the_unlock", origin_changed_before_the_unlock},
 };
 
 int main(int argc, char **argv)

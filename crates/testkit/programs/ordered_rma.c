@@ -164,6 +164,40 @@ static void dynamic(void)
     win = fixed;
 }
 
+/* The origin's buffer is changed as soon as the operation is complete there. */
+static void reused(void)
+{
+    MPI_Request request;
+    int next = (rank + 1) % size;
+    MPI_Win_fence(0, win);
+    put(next, 0, 4);
+    MPI_Win_fence(MPI_MODE_NOSUCCEED, win);
+    values[0]++;
+    MPI_Win_lock_all(0, win);
+    put(next, 0, 4);
+    MPI_Win_flush_local(next, win);
+    values[0]++;
+    MPI_Win_flush(next, win);
+    put(next, 0, 4);
+    MPI_Win_flush_local_all(win);
+    values[0]++;
+    MPI_Win_flush_all(win);
+    MPI_Rput(values, 4, MPI_INT, next, 0, 4, MPI_INT, win, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    values[0]++;
+    MPI_Win_flush(next, win);
+    /* Fetched, not sent. */
+    MPI_Get_accumulate(values, 4, MPI_INT, values + 8, 4, MPI_INT, next, 0, 4, MPI_INT, MPI_NO_OP, win);
+    values[0]++;
+    MPI_Win_unlock_all(win);
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Win_lock(MPI_LOCK_SHARED, next, 0, win);
+    MPI_Accumulate(values, 4, MPI_INT, next, 0, 4, MPI_INT, MPI_SUM, win);
+    MPI_Win_unlock(next, win);
+    values[0]++;
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
@@ -178,6 +212,7 @@ int main(int argc, char **argv)
     atomic();
     post_and_start();
     dynamic();
+    reused();
     MPI_Win_free(&win);
     MPI_Finalize();
     return 0;

@@ -11,6 +11,7 @@ use mpiscope_image::signature::Signature;
 use mpiscope_image::traffic::{Entry, EntryFlag, Traffic};
 use mpiscope_image::{Image, Source, W64};
 use std::collections::HashMap;
+use std::fmt;
 use std::sync::Arc;
 
 /// Maximum number of entries read per ring.
@@ -91,6 +92,14 @@ pub struct Called {
     pub function: String,
     /// Source line in user code.
     pub place: Option<String>,
+}
+
+impl fmt::Display for Called {
+    /// `MPI_Wait at a.c:7`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.function)?;
+        self.place.iter().try_for_each(|place| write!(f, " at {place}"))
+    }
 }
 
 /// Arguments passed to a call.

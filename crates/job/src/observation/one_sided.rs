@@ -6,7 +6,7 @@ use super::ledger::{self, Called};
 use crate::model::rank::Rank;
 use mpiscope_image::layout::SectionKind;
 use mpiscope_image::objects::{self, Epoch, Flavour, Life};
-use mpiscope_image::one_sided::{self, MANY, OneSidedFlag, OneSidedKind, WHOLE_WORLD};
+use mpiscope_image::one_sided::{self, Completes, MANY, OneSidedFlag, OneSidedKind, WHOLE_WORLD};
 use mpiscope_image::{Image, Record, Source};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -124,6 +124,8 @@ pub struct Access {
     pub bytes: u64,
     /// Address of the origin's buffer; zero if unknown.
     pub buffer: u64,
+    /// Whether the contents of that buffer changed before the operation was complete at the origin.
+    pub changed: bool,
 }
 
 /// Kind of an operation, as far as it matters for conflicts.
@@ -220,15 +222,15 @@ impl<S: Source> Reader<'_, '_, S> {
 
     fn does(&mut self, record: &one_sided::OneSided) -> Option<Does> {
         let kind = OneSidedKind(record.kind.get());
-        let target = Some(record.target.get());
+        let completed = match kind.completes() {
+            Completes::All => Some(None),
+            Completes::OnTarget => Some(Some(record.target.get())),
+            Completes::None => None,
+        };
+        if let Some(target) = completed {
+            return Some(Does::Completes { target, locally: kind.is_local() });
+        }
         Some(match kind {
-            OneSidedKind::FENCE
-            | OneSidedKind::COMPLETE
-            | OneSidedKind::UNLOCK_ALL
-            | OneSidedKind::FLUSH_ALL => Does::Completes { target: None, locally: false },
-            OneSidedKind::UNLOCK | OneSidedKind::FLUSH => Does::Completes { target, locally: false },
-            OneSidedKind::FLUSH_LOCAL => Does::Completes { target, locally: true },
-            OneSidedKind::FLUSH_LOCAL_ALL => Does::Completes { target: None, locally: true },
             OneSidedKind::START => Does::Starts(self.members(record)),
             OneSidedKind::POST => Does::Posts(self.members(record)),
             OneSidedKind::WAIT => Does::Waits,
@@ -282,6 +284,7 @@ impl<S: Source> Reader<'_, '_, S> {
             high: record.high.get().cast_signed(),
             bytes: record.bytes.get(),
             buffer: record.buffer.get(),
+            changed: record.is(OneSidedFlag::CHANGED),
         })
     }
 }

@@ -3,13 +3,12 @@
 //! The layer compares their contents and marks the messages. If a receive into the same memory was active at the
 //! same time, it may have changed them, and [`overlaps`](super::overlaps) reports that instead.
 
+use super::alike::Alike;
 use super::overlaps::received_over;
 use super::{Finding, Kind, Whose};
-use crate::jobs::worlds::Members;
 use crate::observation::Observation;
 use crate::observation::ledger::{Called, Ledger, Line};
 use mpiscope_image::traffic::EntryFlag;
-use std::collections::BTreeMap;
 
 /// Returns the messages whose buffers the program itself changed.
 fn changed(ledger: &Ledger) -> Vec<&Line> {
@@ -21,41 +20,29 @@ fn changed(ledger: &Ledger) -> Vec<&Line> {
     lines
 }
 
-/// Describes the first message of a line.
 fn said(line: &Line) -> String {
     let named = &line.named;
     let of = if named.data.is_empty() { String::new() } else { format!(" of {}", named.data) };
     let at = named.place.as_ref().map_or_else(String::new, |place| format!(" at {place}"));
-    let before = |call: &Called| {
-        let at = call.place.as_ref().map_or_else(String::new, |place| format!(" at {place}"));
-        format!("{}{at} completed it", call.function)
-    };
+    sentence(&format!("the send{of}{at}"), line.waited.as_ref().map(|waited| &*waited.call))
+}
+
+/// Describes the error in an operation and the call that completed it.
+pub(super) fn sentence(operation: &str, completed: Option<&Called>) -> String {
     let before =
-        line.waited.as_ref().map_or_else(|| "it was complete".to_owned(), |waited| before(&waited.call));
-    format!("the buffer of the send{of}{at} was changed before {before}")
+        completed.map_or_else(|| "it was complete".to_owned(), |call| format!("{call} completed it"));
+    format!("the buffer of {operation} was changed before {before}")
 }
 
 /// Returns one finding for each line that sent such messages.
 pub(super) fn changes(observations: &[Observation], whose: &Whose) -> Vec<Finding> {
-    let mut found: BTreeMap<Option<&str>, (String, Members, u64)> = BTreeMap::new();
+    let mut found = Alike::new();
     for seen in observations {
         for line in seen.ledger.iter().flat_map(|ledger| changed(ledger)) {
-            let new = || (said(line), Members::default(), 0);
-            let (_, ranks, times) = found.entry(line.named.place.as_deref()).or_insert_with(new);
-            ranks.join(whose.who(seen));
-            *times += 1;
+            found.add(line.named.place.as_deref(), whose.who(seen), 1, || said(line));
         }
     }
-    let finding = |(place, (said, ranks, times)): (Option<&str>, (String, Members, u64))| {
-        let times = if times > 1 { format!(" ({times} times)") } else { String::new() };
-        Finding {
-            kind: Kind::BUFFER_CHANGED,
-            sentence: format!("{}: {said}{times}", ranks.named()),
-            ranks,
-            line: place.map(str::to_owned),
-        }
-    };
-    found.into_iter().map(finding).collect()
+    found.findings(Kind::BUFFER_CHANGED, |place| *place)
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Calls that returned an error, because the program had asked for error returns, after which it went on; and
 //! calls in which the job ended.
 
+use super::alike::Alike;
 use super::{Finding, Kind, Whose};
 use crate::jobs::worlds::Members;
 use crate::observation::{Fault, Forbidden, Observation, Raised, Wrong, did_not_return, faults};
@@ -53,32 +54,18 @@ pub fn wrong_use(fault: &Fault) -> Option<&str> {
 
 /// Returns one finding for each line and error class.
 pub(super) fn calls(observations: &[Observation], whose: &Whose) -> Vec<Finding> {
-    let mut found: BTreeMap<(&str, Option<&str>, &str), (Members, u64)> = BTreeMap::new();
+    let mut found = Alike::new();
     for seen in observations {
         for fault in &seen.faults {
-            if let Some(error) = wrong_use(fault) {
-                let line = (fault.function.as_str(), fault.place.as_deref(), error);
-                let (ranks, times) = found.entry(line).or_default();
-                ranks.join(whose.who(seen));
-                *times = times.saturating_add(fault.times);
-            }
+            let Some(error) = wrong_use(fault) else { continue };
+            let (function, place) = (fault.function.as_str(), fault.place.as_deref());
+            found.add((function, place, error), whose.who(seen), fault.times, || {
+                let at = place.map_or_else(String::new, |place| format!(" at {place}"));
+                format!("{function}{at} returned {error}, and the program went on")
+            });
         }
     }
-    let finding =
-        |((function, place, error), (ranks, times)): ((&str, Option<&str>, &str), (Members, u64))| {
-            let at = place.map_or_else(String::new, |place| format!(" at {place}"));
-            let times = if times > 1 { format!(" ({times} times)") } else { String::new() };
-            Finding {
-                kind: Kind::CALL_FAILED,
-                sentence: format!(
-                    "{}: {function}{at} returned {error}, and the program went on{times}",
-                    ranks.named()
-                ),
-                ranks,
-                line: place.map(str::to_owned),
-            }
-        };
-    found.into_iter().map(finding).collect()
+    found.findings(Kind::CALL_FAILED, |(_, place, _)| *place)
 }
 
 /// Returns calls on windows that were made at the wrong time, which the library let pass: one finding for each

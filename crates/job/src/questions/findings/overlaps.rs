@@ -4,8 +4,8 @@
 //! it occupies is known if its elements follow one another without gaps; two messages with the same buffer and
 //! datatype share memory whatever the datatype is.
 
+use super::alike::Alike;
 use super::{Finding, Kind, Whose};
-use crate::jobs::worlds::Members;
 use crate::observation::Observation;
 use crate::observation::ledger::{Ledger, Line};
 use mpiscope_image::traffic::{EntryFlag, UNKNOWN_SIZE};
@@ -104,40 +104,18 @@ fn said(one: &Use<'_>) -> String {
     format!("the {what}{of}{at}")
 }
 
-/// A pair of messages that shared memory, described by the first one found at its lines.
-struct Pair {
-    said: [String; 2],
-    ranks: Members,
-    times: u64,
-}
-
 /// Returns one finding for each pair of lines.
 pub(super) fn overlaps(observations: &[Observation], whose: &Whose) -> Vec<Finding> {
-    let mut found: BTreeMap<[(bool, Option<&str>); 2], Pair> = BTreeMap::new();
+    let mut found = Alike::new();
     for seen in observations {
         for (first, second) in seen.ledger.iter().flat_map(|ledger| pairs(ledger)) {
-            let both = [first, second];
-            let lines = both.map(|one| (one.receives, one.line.named.place.as_deref()));
-            let new = || Pair { said: both.map(|one| said(&one)), ranks: Members::default(), times: 0 };
-            let pair = found.entry(lines).or_insert_with(new);
-            pair.ranks.join(whose.who(seen));
-            pair.times += 1;
+            let lines = [first, second].map(|one| (one.receives, one.line.named.place.as_deref()));
+            found.add(lines, whose.who(seen), 1, || {
+                format!("{} and {} were active at once in the same memory", said(&first), said(&second))
+            });
         }
     }
-    let finding = |([_, (_, place)], pair): ([(bool, Option<&str>); 2], Pair)| {
-        let Pair { said: [first, second], ranks, times } = pair;
-        let times = if times > 1 { format!(" ({times} times)") } else { String::new() };
-        Finding {
-            kind: Kind::BUFFER_OVERLAP,
-            sentence: format!(
-                "{}: {first} and {second} were active at once in the same memory{times}",
-                ranks.named()
-            ),
-            ranks,
-            line: place.map(str::to_owned),
-        }
-    };
-    found.into_iter().map(finding).collect()
+    found.findings(Kind::BUFFER_OVERLAP, |[_, (_, place)]| *place)
 }
 
 #[cfg(test)]

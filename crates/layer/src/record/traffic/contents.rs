@@ -1,15 +1,16 @@
-//! Whether the buffers of nonblocking sends stay unchanged until the program knows that the sends are complete
-//! (MPI standard, 3.7.2).
+//! Whether the buffers of nonblocking sends (MPI standard, 3.7.2) and of one-sided operations (12.3) stay
+//! unchanged until the program knows that the operations are complete.
 //!
-//! A hash of the buffer is taken when the send has been started and again when it is known to be complete. The
-//! kernel copies the bytes, so that memory which the processor cannot read, such as that of a GPU, is left out
-//! instead of ending the program.
+//! A hash of the buffer is taken when the operation has been started and again when it is known to be complete.
+//! The kernel copies the bytes, so that memory which the processor cannot read, such as that of a GPU, is left
+//! out instead of ending the program.
 
 use crate::base::own_memory;
 use crate::base::settings;
 use crate::interpose::frame::Call;
 use mpi_abi::Abi;
 use mpiscope_image::layout::Recording;
+use mpiscope_image::one_sided::{Completes, OneSided, OneSidedFlag, OneSidedKind};
 use mpiscope_image::traffic::{Entry, EntryFlag};
 
 /// Size of the pieces in which a buffer is copied.
@@ -49,6 +50,38 @@ fn compare(entry: &Entry) {
     if now.is_some_and(|now| now != entry.digest.get()) {
         entry.flags.set(entry.flags.get() | EntryFlag::CHANGED.0);
     }
+}
+
+/// An operation with a buffer of `bytes` without gaps was started. With a request, the call that completes it at
+/// the origin is not known here.
+pub fn given(record: &OneSided, bytes: u64) {
+    if settings::records(Recording::CONTENTS)
+        && record.buffer.get() != 0
+        && bytes != 0
+        && bytes == record.bytes.get()
+        && !record.is(OneSidedFlag::REQUEST)
+    {
+        record.digest.set(digest(record.buffer.get(), bytes).unwrap_or(0));
+    }
+}
+
+/// Compares the buffer of an operation if a call of this kind completes it at the origin, and returns whether it
+/// does.
+pub fn completed_by(record: &OneSided, window: u64, kind: OneSidedKind, target: u32) -> bool {
+    let completes = match kind.completes() {
+        Completes::All => true,
+        Completes::OnTarget => record.target.get() == target,
+        Completes::None => false,
+    };
+    if !completes || record.window.get() != window {
+        return false;
+    }
+    let now = digest(record.buffer.get(), record.bytes.get());
+    if now.is_some_and(|now| now != record.digest.get()) {
+        record.flags.set(record.flags.get() | OneSidedFlag::CHANGED.0);
+    }
+    record.digest.set(0);
+    true
 }
 
 /// Returns a hash that is not zero; `None` if some of the memory cannot be read.

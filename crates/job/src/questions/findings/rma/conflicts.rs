@@ -7,10 +7,10 @@
 use super::order::Order;
 use super::uses::{Exposed, Use, Uses};
 use super::{Finding, Kind};
-use crate::jobs::worlds::Members;
 use crate::observation::one_sided::Operation;
+use crate::questions::findings::alike::Alike;
 use crate::questions::why::{ProcessIndex, Words};
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 
 /// Maximum number of pairs of operations in the same memory that are compared in a job.
 const MOST_PAIRS: u64 = 1 << 24;
@@ -18,27 +18,11 @@ const MOST_PAIRS: u64 = 1 << 24;
 /// Function and line.
 type Line<'a> = (&'a str, Option<&'a str>);
 
-/// Operations that were made at the same two lines, described by the first pair found.
-struct Pair {
-    sentence: String,
-    ranks: Members,
-    times: u64,
-}
-
 pub(super) fn conflicts(uses: &Uses<'_>, words: &Words<'_>) -> Vec<Finding> {
-    let mut search = Search { uses, words, left: MOST_PAIRS, found: BTreeMap::new() };
+    let mut search = Search { uses, words, left: MOST_PAIRS, found: Alike::new() };
     search.of_one_origin();
     search.of_several_origins();
-    let finding = |((_, (_, line), _), pair): ((Line<'_>, Line<'_>, bool), Pair)| {
-        let times = if pair.times > 1 { format!(" ({} times)", pair.times) } else { String::new() };
-        Finding {
-            kind: Kind::RMA_CONFLICT,
-            sentence: format!("{}{times}", pair.sentence),
-            ranks: pair.ranks,
-            line: line.map(str::to_owned),
-        }
-    };
-    search.found.into_iter().map(finding).collect()
+    search.found.naming_ranks(Kind::RMA_CONFLICT, |(_, (_, line), _)| *line)
 }
 
 struct Search<'s, 'a> {
@@ -47,7 +31,7 @@ struct Search<'s, 'a> {
     /// Number of pairs that may still be compared.
     left: u64,
     /// By the lines of both, and whether they are of one process.
-    found: BTreeMap<(Line<'s>, Line<'s>, bool), Pair>,
+    found: Alike<(Line<'s>, Line<'s>, bool)>,
 }
 
 impl<'s, 'a> Search<'s, 'a> {
@@ -131,11 +115,9 @@ impl<'s, 'a> Search<'s, 'a> {
         let turned = if same { one.place > two.place } else { line(one) > line(two) };
         let (first, second) = if turned { (two, one) } else { (one, two) };
         let (uses, words) = (self.uses, self.words);
-        let new =
-            || Pair { sentence: sentence(first, second, uses, words), ranks: Members::default(), times: 0 };
-        let pair = self.found.entry((line(first), line(second), same)).or_insert_with(new);
-        pair.ranks.join(words.members([one.origin, two.origin]));
-        pair.times += 1;
+        let lines = (line(first), line(second), same);
+        self.found
+            .add(lines, words.members([one.origin, two.origin]), 1, || sentence(first, second, uses, words));
     }
 }
 
@@ -187,13 +169,11 @@ pub(super) fn window<'a>(uses: &Uses<'a>, one: &Use<'_>) -> &'a str {
 
 fn sentence(first: &Use<'_>, second: &Use<'_>, uses: &Uses<'_>, words: &Words<'_>) -> String {
     let said = |one: &Use<'_>| {
-        let call = &one.call.call;
-        let at = call.place.as_ref().map_or_else(String::new, |place| format!(" at {place}"));
         let with = match &one.access.kind {
             Operation::Accumulate { op, .. } => format!(" with {op}"),
             _ => String::new(),
         };
-        format!("{}{at}{with}", call.function)
+        format!("{}{with}", one.call.call)
     };
     let whose = format!("the memory of rank {} in {}", words.rank(first.target), window(uses, first));
     if first.origin == second.origin {

@@ -1,13 +1,15 @@
 //! One-sided operations that went wrong although the library let them pass: outside the target's memory, or in
-//! conflict with another one.
+//! conflict with another one; or whose origin's buffer did not stay unchanged.
 //!
 //! ```text
 //! calls of all origins ──► uses: bytes of a target, epoch, completion ─┬─► outside its memory
-//!                                                                      └─► same bytes, nothing orders them
+//!                                                                      ├─► same bytes, nothing orders them
+//!                                                                      └─► the origin's buffer changed
 //! messages, collectives, ──► what a process may have learned ──────────────────────┘
 //! fetched values
 //! ```
 
+mod changed;
 mod conflicts;
 mod order;
 mod range;
@@ -29,5 +31,6 @@ pub(super) fn operations(observations: &[Observation], words: &Words<'_>) -> Vec
     let uses = Uses::of(&joined);
     let mut found = range::outside(&uses, words);
     found.extend(conflicts::conflicts(&uses, words));
+    found.extend(changed::buffers(&uses, words));
     found
 }

@@ -2,40 +2,22 @@
 
 use super::uses::{Use, Uses};
 use super::{Finding, Kind};
-use crate::jobs::worlds::Members;
 use crate::observation::OneSided;
 use crate::observation::one_sided::Does;
+use crate::questions::findings::alike::Alike;
 use crate::questions::why::Words;
-use std::collections::BTreeMap;
 
-/// What is wrong at a line, described by the first operation found there.
-struct Wrong {
-    sentence: String,
-    ranks: Members,
-    times: u64,
-}
-
+/// Returns one finding per line.
 pub(super) fn outside(uses: &Uses<'_>, words: &Words<'_>) -> Vec<Finding> {
-    let mut found: BTreeMap<(&str, Option<&str>), Wrong> = BTreeMap::new();
+    let mut found = Alike::new();
     for one in &uses.all {
         let Some(what) = wrong(uses, one) else { continue };
         let call = &one.call.call;
-        let new =
-            || Wrong { sentence: sentence(one, &what, uses, words), ranks: Members::default(), times: 0 };
-        let wrong = found.entry((&call.function, call.place.as_deref())).or_insert_with(new);
-        wrong.ranks.join(words.members([one.origin]));
-        wrong.times += 1;
+        found.add((call.function.as_str(), call.place.as_deref()), words.members([one.origin]), 1, || {
+            sentence(one, &what, uses, words)
+        });
     }
-    let finding = |((_, line), wrong): ((&str, Option<&str>), Wrong)| {
-        let times = if wrong.times > 1 { format!(" ({} times)", wrong.times) } else { String::new() };
-        Finding {
-            kind: Kind::RMA_RANGE,
-            sentence: format!("{}: {}{times}", wrong.ranks.named(), wrong.sentence),
-            ranks: wrong.ranks,
-            line: line.map(str::to_owned),
-        }
-    };
-    found.into_iter().map(finding).collect()
+    found.findings(Kind::RMA_RANGE, |(_, place)| *place)
 }
 
 /// Describes what is wrong with the place of an operation, if anything.
@@ -83,8 +65,6 @@ fn attached(known: &OneSided, one: &Use<'_>, same_clock: bool) -> Option<bool> {
 }
 
 fn sentence(one: &Use<'_>, what: &str, uses: &Uses<'_>, words: &Words<'_>) -> String {
-    let call = &one.call.call;
-    let at = call.place.as_ref().map_or_else(String::new, |place| format!(" at {place}"));
     let last = one.end - 1;
     let bytes = match one.memory.dynamic {
         true => format!("bytes {:#x} to {last:#x}", one.first),
@@ -92,8 +72,8 @@ fn sentence(one: &Use<'_>, what: &str, uses: &Uses<'_>, words: &Words<'_>) -> St
         false => format!("bytes {} to {last}", one.first),
     };
     format!(
-        "{}{at} accesses {bytes} of the memory of rank {} in {}, {what}",
-        call.function,
+        "{} accesses {bytes} of the memory of rank {} in {}, {what}",
+        one.call.call,
         words.rank(one.target),
         super::conflicts::window(uses, one)
     )

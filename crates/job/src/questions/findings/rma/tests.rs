@@ -282,3 +282,28 @@ fn memory_of_a_dynamic_window_must_be_attached_at_some_time_during_the_operation
     assert_eq!(job(vec![attach(992, 16, 10), call("t", 20, Does::Detaches { at: 992 })], false), 1);
     assert_eq!(job(vec![attach(992, 16, 10), call("t", 55, Does::Detaches { at: 992 })], false), 0);
 }
+
+#[test]
+fn operations_whose_buffer_changed_are_found_with_the_call_that_completed_them() {
+    let changed = |from: u64, disp: i64| {
+        let access = Access {
+            disp,
+            high: 8,
+            bytes: 8,
+            epoch: AccessEpoch::Fence(2),
+            changed: true,
+            ..Access::default()
+        };
+        call("a.c:7", from, Does::Access(access))
+    };
+    let job = [
+        rank(0, vec![done(6)]),
+        rank(1, vec![changed(1, 0), changed(3, 2), done(6)]),
+        rank(2, vec![done(6)]),
+    ];
+    let found = findings(&job, &[]);
+    let said: Vec<_> = found.iter().map(|one| (one.kind.0, one.sentence.as_str())).collect();
+    let wanted =
+        "rank 1: the buffer of MPI_Call at a.c:7 was changed before MPI_Call at done completed it (2 times)";
+    assert_eq!(said, [("buffer-changed", wanted)]);
+}

@@ -9,7 +9,7 @@ use crate::record::objects::datatypes::signed;
 use crate::record::objects::{ops, succeeded, tables};
 use crate::record::traffic::faults;
 use mpi_abi::{Abi, Handle};
-use mpiscope_image::objects::Window;
+use mpiscope_image::objects::{Datatype, Window};
 use mpiscope_image::signature::Signature;
 use std::ffi::c_int;
 
@@ -83,7 +83,9 @@ fn seen<A: Abi>(
     if !compare(call, [origin, target], rank, window) {
         compare(call, [fetched, target], rank, window);
     }
-    let place = Place { disp, count: target.0, datatype: target.1, buffer: buffer as u64 };
+    let gapless = signed::<A>(origin.1).is_some_and(Datatype::is_one_element);
+    let given = size::<A>(origin).filter(|_| gapless).unwrap_or(0);
+    let place = Place { disp, count: target.0, datatype: target.1, buffer: buffer as u64, given };
     recorded::operation(call, place, rank, window);
 }
 

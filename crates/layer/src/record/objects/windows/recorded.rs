@@ -7,6 +7,7 @@ use crate::interpose::frame::Call;
 use crate::record::objects::datatypes::signed;
 use crate::record::objects::tables::{self, WINDOWS};
 use crate::record::objects::{arena, ask, succeeded};
+use crate::record::traffic::contents;
 use crate::record::traffic::one_sided::note;
 use mpi_abi::{Abi, FunctionId, Handle, f};
 use mpiscope_image::derive::epochs::Use;
@@ -29,6 +30,8 @@ pub(super) struct Place {
     pub datatype: u64,
     /// Address of the origin's buffer; zero if it does not matter.
     pub buffer: u64,
+    /// Size of that buffer; zero if it is not known or has gaps.
+    pub given: u64,
 }
 
 /// Bytes relative to the displacement.
@@ -55,11 +58,9 @@ pub(super) fn operation<A: Abi>(call: &Call<A>, place: Place, rank: c_int, windo
     let takes_operation = [OneSidedKind::ACCUMULATE, OneSidedKind::FETCH].contains(&kind);
     let op = if takes_operation { call.operation() } else { 0 };
     let flag = |set: bool, flag: OneSidedFlag| if set { flag.0 } else { 0 };
-    note(call, names(window), kind, |record| {
-        record.target.set(rank.cast_unsigned());
-        record
-            .flags
-            .set(flag(exclusive, OneSidedFlag::EXCLUSIVE) | flag(with_request, OneSidedFlag::REQUEST));
+    let flags = flag(exclusive, OneSidedFlag::EXCLUSIVE) | flag(with_request, OneSidedFlag::REQUEST);
+    note(call, names(window), (kind, rank.cast_unsigned()), |record| {
+        record.flags.set(flags);
         record.epochs.set(epochs);
         record.element.set(known.map_or(0, element));
         record.disp.set(place.disp.cast_unsigned());
@@ -70,6 +71,9 @@ pub(super) fn operation<A: Abi>(call: &Call<A>, place: Place, rank: c_int, windo
         record.datatype.set(place.datatype);
         record.count.set(place.count.cast_unsigned());
         record.buffer.set(place.buffer);
+        if kind.gives() {
+            contents::given(record, place.given);
+        }
     });
 }
 
@@ -161,14 +165,13 @@ fn synchronisation<A: Abi>(call: &Call<A>, window: &'static Window, used: Use, t
         Use::FlushAll => OneSidedKind::FLUSH_ALL,
         Use::Access | Use::RequestedAccess | Use::Free => return,
     };
-    note(call, names(window), kind, |record| record.target.set(target.cast_unsigned()));
+    note(call, names(window), (kind, target.cast_unsigned()), |_| {});
 }
 
 fn locked<A: Abi>(call: &Call<A>, window: &'static Window, target: c_int) {
     let Some(writer) = succeeded::<A>(A::SUCCESS) else { return };
     let (_, exclusive) = WINDOWS.locked(|| open_for(writer, window, target));
-    note(call, names(window), OneSidedKind::LOCK, |record| {
-        record.target.set(target.cast_unsigned());
+    note(call, names(window), (OneSidedKind::LOCK, target.cast_unsigned()), |record| {
         record.flags.set(if exclusive { OneSidedFlag::EXCLUSIVE.0 } else { 0 });
     });
 }
@@ -183,8 +186,7 @@ fn members<A: Abi>(
     let Some(writer) = succeeded::<A>(A::SUCCESS) else { return };
     let ranks: &[W64] = arena::get(writer, members);
     let one = |target: u32, further: bool| {
-        note(call, names(window), kind, |record| {
-            record.target.set(target);
+        note(call, names(window), (kind, target), |record| {
             record.flags.set(if further { OneSidedFlag::FURTHER.0 } else { 0 });
             record.disp.set(group.get());
         });
@@ -219,7 +221,7 @@ fn locally<A: Abi>(call: &Call<A>, result: c_int, win: A::Handle, kind: OneSided
 #[inline(never)]
 fn completed_locally<A: Abi>(call: &Call<A>, result: c_int, win: A::Handle, kind: OneSidedKind, rank: c_int) {
     if let (Some(_), Some(window)) = (succeeded::<A>(result), tables::window::<A>(win)) {
-        note(call, names(window), kind, |record| record.target.set(rank.cast_unsigned()));
+        note(call, names(window), (kind, rank.cast_unsigned()), |_| {});
     }
 }
 
@@ -227,7 +229,7 @@ fn completed_locally<A: Abi>(call: &Call<A>, result: c_int, win: A::Handle, kind
 pub(super) fn attached<A: Abi>(call: &Call<A>, window: &'static Window, base: u64, size: Option<i64>) {
     if recorded() {
         let kind = if size.is_some() { OneSidedKind::ATTACH } else { OneSidedKind::DETACH };
-        note(call, names(window), kind, |record| {
+        note(call, names(window), (kind, 0), |record| {
             record.disp.set(base);
             record.high.set(size.unwrap_or(0).cast_unsigned());
         });
