@@ -3,6 +3,7 @@
 use crate::base::waiting_functions::is_collective_that_waits;
 use crate::observation::ledger::Line;
 use crate::observation::{Collective, Observation};
+use mpi_abi::{Class, FunctionId};
 use mpiscope_image::traffic::EntryFlag;
 
 /// When a process learned anything from others through MPI.
@@ -17,17 +18,17 @@ impl Incoming {
     /// Reads the records of a process; `None` if they are not complete, or if it may have learned something in
     /// another way: through a window or a file.
     pub(super) fn of(seen: &Observation) -> Option<Self> {
-        Self::unless(seen, &["MPI_Win_", "MPI_File_"])
+        Self::unless(seen, &[Class::ONE_SIDED, Class::IO])
     }
 
     /// The same for a process with windows: what it learned through their memory, or from locks and epochs, is
     /// left out.
     pub(super) fn beside_windows(seen: &Observation) -> Option<Self> {
-        Self::unless(seen, &["MPI_File_"])
+        Self::unless(seen, &[Class::IO])
     }
 
-    /// `None` if it made collective calls whose names begin like this.
-    fn unless(seen: &Observation, begin: &[&str]) -> Option<Self> {
+    /// `None` if it made collective calls of these classes.
+    fn unless(seen: &Observation, classes: &[Class]) -> Option<Self> {
         let ledger = seen.ledger.as_ref()?;
         if ledger.received.lines.len() as u64 != ledger.received.written || ledger.sent.wrapped {
             return None;
@@ -38,7 +39,7 @@ impl Incoming {
         let mut at_ns: Vec<u64> = calls.map(|call| call.until_ns).collect();
         let mut known_from_ns = 0;
         for history in &seen.history {
-            let otherwise = |one: &Collective| begin.iter().any(|of| one.function.starts_with(of));
+            let otherwise = |one: &Collective| class(one).is_some_and(|class| classes.contains(&class));
             if history.kinds.iter().any(otherwise) || history.times.len() != history.entries.len() {
                 return None;
             }
@@ -49,7 +50,7 @@ impl Incoming {
             }
             for ((number, one), (_, until)) in history.iter().zip(&history.times) {
                 let completed = || history.completed.iter().find(|done| done.number == number);
-                let waits = is_collective_that_waits(&one.function) || one.function.starts_with("MPI_Win_");
+                let waits = is_collective_that_waits(&one.function) || class(one) == Some(Class::ONE_SIDED);
                 let left = waits.then_some(*until);
                 at_ns.push(left.or_else(|| Some(completed()?.until_ns))?);
             }
@@ -63,4 +64,8 @@ impl Incoming {
         let next = self.at_ns.get(self.at_ns.partition_point(|at| *at <= from_ns));
         from_ns >= self.known_from_ns && next.is_none_or(|at| *at > until_ns)
     }
+}
+
+fn class(of: &Collective) -> Option<Class> {
+    FunctionId::from_name(&of.function).map(|function| function.properties().class)
 }
