@@ -161,7 +161,8 @@ pub fn learn<A: Abi>() -> Sizes {
         return Sizes::Asked;
     };
     let all = || small.iter().chain(&large);
-    let right = |sizes: &Sizes| all().all(|(size, status)| bytes::<A>(sizes, status.as_ptr().cast()) == *size);
+    let right =
+        |sizes: &Sizes| all().all(|(size, status)| bytes::<A>(sizes, status.as_ptr().cast()) == *size);
     let described = A::status_bytes(&vec![0; A::STATUS_SIZE]).is_some();
     if described && right(&Sizes::Described) {
         return Sizes::Described;

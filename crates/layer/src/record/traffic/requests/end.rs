@@ -316,8 +316,15 @@ pub fn complete<A: Abi, const QUIET: bool>(
     const UNUSUAL: u32 = Flag::SHARED_HANDLE.0 | Flag::PERSISTENT.0 | Flag::CANCELLED.0;
     let flags = request.head.flags.get();
     if error == A::SUCCESS && flags & (Flag::ACTIVE.0 | UNUSUAL) == Flag::ACTIVE.0 {
-        let how =
-            |kind| Ending { kind, flags, status, error: A::SUCCESS, cancelled: false, last: true, untold: false };
+        let how = |kind| Ending {
+            kind,
+            flags,
+            status,
+            error: A::SUCCESS,
+            cancelled: false,
+            last: true,
+            untold: false,
+        };
         // Nearly all requests are of these kinds, which are compiled separately.
         match RequestKind(request.kind.get()) {
             RequestKind::RECV => end(held, call, request, &how(RequestKind::RECV)),
