@@ -58,6 +58,7 @@ impl Request {
     }
 
     /// Return address of the call that last started the operation.
+    #[inline(always)]
     pub fn called_from(&self) -> u64 {
         if self.is(Flag::PERSISTENT) { self.started_from.get() } else { self.head.made_from.get() }
     }

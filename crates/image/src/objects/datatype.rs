@@ -103,6 +103,7 @@ impl Datatype {
     /// Whether it is a predefined type of a single element, so that several of it follow one another without
     /// gaps. Its signature must be known.
     #[must_use]
+    #[inline]
     pub fn is_one_element(&self) -> bool {
         self.combiner.get() == Combiner::NAMED.0 && self.elements.get() == 1
     }

@@ -198,5 +198,5 @@ pub fn pcontrol(level: c_int) {
     let call = Call::<mpi_abi::Mpich>::enter(f::MPI_Pcontrol);
     call.publish(|_| {});
     observe::call_started(&call);
-    observe::leave(&call, <mpi_abi::Mpich as Abi>::SUCCESS);
+    observe::leave(&call, f::MPI_Pcontrol, <mpi_abi::Mpich as Abi>::SUCCESS);
 }

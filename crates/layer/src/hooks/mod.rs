@@ -150,6 +150,17 @@ macro_rules! function {
     };
 }
 
+/// Ends a call: of the hook's only function, of which much is known when the hook is compiled, or of one of
+/// several.
+macro_rules! leave {
+    ($name:ident [] $call:expr, $result:expr) => {
+        observe::leave($call, f::$name, $result)
+    };
+    ($name:ident [$($also:ident)+] $call:expr, $result:expr) => {
+        observe::leave_shared($call, $result)
+    };
+}
+
 /// A count as passed to a shared hook: the word of an `int` or an `MPI_Count`.
 type Count = i64;
 
@@ -189,7 +200,7 @@ macro_rules! hook {
                 call.name_bytes(bytes!($($bytes)*));
             }
             after!([$( ($($after)::+ $( ($($with_after)*) )?) )*] (&call, result) $($p),*);
-            observe::leave(&call, result);
+            leave!($name [$($($also)*)?] &call, result);
             result
         }
 

@@ -137,12 +137,6 @@ impl<A: Abi> Call<A> {
         !self.is_inside() && (self.until.get() != 0 || self.since == 0 || self.read_counter())
     }
 
-    /// Whether the library's return time has been [asked for](Self::returned).
-    #[inline(always)]
-    pub fn end_is_known(&self) -> bool {
-        self.until.get() != 0
-    }
-
     /// Reads the end time from the processor's counter. Returns false if times come from another clock.
     #[inline(always)]
     fn read_counter(&self) -> bool {

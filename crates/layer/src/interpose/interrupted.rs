@@ -14,3 +14,15 @@ pub struct Interrupted {
     /// Bytes of messages received by the call that is about to end.
     pub(super) received: Cell<u64>,
 }
+
+impl Interrupted {
+    /// Takes the number of bytes of messages received by the call that is about to end.
+    #[inline(always)]
+    pub fn take_received(&self) -> u64 {
+        let received = self.received.get();
+        if received != 0 {
+            self.received.set(0);
+        }
+        received
+    }
+}

@@ -2,6 +2,7 @@
 #![allow(unsafe_code)]
 
 use super::{close, count};
+use crate::interpose::interrupted::Interrupted;
 use crate::interpose::tls::Tls;
 use crate::interpose::upcalls::upcalls;
 use mpi_abi::FunctionId;
@@ -11,7 +12,7 @@ use mpiscope_image::layout::{Call as Current, Thread};
 #[inline(always)]
 pub fn take_received(tls: &Tls) -> u64 {
     // SAFETY: as in `kept`.
-    unsafe { tls.local.get().as_ref() }.map_or(0, |private| private.received.take())
+    unsafe { tls.local.get().as_ref() }.map_or(0, Interrupted::take_received)
 }
 
 /// The location at which the call below the innermost user callback is kept.

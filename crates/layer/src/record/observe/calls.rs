@@ -84,31 +84,45 @@ fn raise_started(thread: &Thread, function: FunctionId, since: u64) {
     events::deliver_inside();
 }
 
-/// A function has returned `result` and all its hooks have run: closes the frame. Unusual cases are left to a
-/// function that gets everything it needs in registers.
+/// `function`, known when the hook is compiled, has returned `result` and all its hooks have run: closes the frame.
+/// Unusual cases are left to a function that gets everything it needs in registers.
 #[inline(always)]
-pub fn leave<A: Abi>(call: &Call<A>, result: c_int) {
-    if sites::is_short_start(call.function()) { leave_start(call, result) } else { leave_timed(call, result) }
-}
-
-#[inline(always)]
-fn leave_timed<A: Abi>(call: &Call<A>, result: c_int) {
-    if events::anybody() || result != A::SUCCESS || !call.is_usual() {
-        let (since, until) = call.times();
-        return leave_unusual::<A>(call.thread(), call.function(), since, until, call.bytes(), result);
+pub fn leave<A: Abi>(call: &Call<A>, function: FunctionId, result: c_int) {
+    if !sites::is_short_start(function) {
+        return leave_timed(call, function, result);
     }
     let (since, until) = call.times();
-    sites::close(call.tls(), call.thread(), call.function(), since, until, call.bytes());
+    if !is_usual_start(call, result) {
+        return leave_unusual::<A>(call.thread(), function, since, until, call.bytes(), result);
+    }
+    sites::close_start(call.tls(), call.thread(), function, since, until, call.bytes());
 }
 
-/// [`leave`] for a call that starts a message and does not block, and that need not be timed.
+/// [`leave`] for a hook that several functions share.
 #[inline(always)]
-fn leave_start<A: Abi>(call: &Call<A>, result: c_int) {
-    if events::anybody() || result != A::SUCCESS || call.is_inside() || call.end_is_known() {
-        let (since, until) = call.times();
-        return leave_unusual::<A>(call.thread(), call.function(), since, until, call.bytes(), result);
+pub fn leave_shared<A: Abi>(call: &Call<A>, result: c_int) {
+    let function = call.function();
+    if !sites::is_short_start(function) || !is_usual_start(call, result) {
+        return leave_timed(call, function, result);
     }
-    sites::close_start(call.tls(), call.thread(), call.function(), call.since, call.bytes());
+    let (since, until) = call.times();
+    sites::close_start_shared(call.tls(), call.thread(), function, since, until, call.bytes());
+}
+
+/// Whether a call that starts a message and does not block can be closed without its end being timed.
+#[inline(always)]
+fn is_usual_start<A: Abi>(call: &Call<A>, result: c_int) -> bool {
+    !events::anybody() && result == A::SUCCESS && !call.is_inside()
+}
+
+#[inline(always)]
+fn leave_timed<A: Abi>(call: &Call<A>, function: FunctionId, result: c_int) {
+    if events::anybody() || result != A::SUCCESS || !call.is_usual() {
+        let (since, until) = call.times();
+        return leave_unusual::<A>(call.thread(), function, since, until, call.bytes(), result);
+    }
+    let (since, until) = call.times();
+    sites::close(call.tls(), call.thread(), function, since, until, call.bytes());
 }
 
 /// [`leave`] out of line, for functions that are slow or rarely called.
@@ -123,7 +137,7 @@ pub extern "C" fn leave_rare<A: Abi>(
 ) {
     let call = Call::<A>::again(thread, function, since, until);
     call.name_bytes(bytes);
-    leave_timed(&call, result);
+    leave_timed(&call, function, result);
 }
 
 /// Whether look-up calls are only counted: neither times nor events are wanted.

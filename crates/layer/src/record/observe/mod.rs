@@ -8,8 +8,8 @@ mod messages;
 mod objects;
 
 pub use calls::{
-    begin_look_up, call_started, end_look_up, leave, leave_rare, left, look_ups_are_counted_only, looked_up,
-    started_rare, thread_seen,
+    begin_look_up, call_started, end_look_up, leave, leave_rare, leave_shared, left,
+    look_ups_are_counted_only, looked_up, started_rare, thread_seen,
 };
 pub use messages::{
     Collective, collective_entered, collective_left, partition_arrived, partitions_ready, receive_cancelled,

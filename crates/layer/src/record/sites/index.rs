@@ -45,6 +45,12 @@ impl Near {
         if same { Some((self.site.get()?, self)) } else { None }
     }
 
+    /// Returns the record.
+    #[inline(always)]
+    pub fn site(&self) -> Option<&'static Site> {
+        self.site.get()
+    }
+
     fn take(&self, other: &Self) {
         self.from.set(other.from.get());
         self.handle.set(other.handle.get());

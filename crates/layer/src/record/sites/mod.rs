@@ -27,7 +27,7 @@ use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 
 pub use index::Index;
 use index::{Near, Place};
-pub use starts::{close_start, is_short_start};
+pub use starts::{close_start, close_start_shared, is_short_start};
 
 /// Maximum number of records of a process, unless set by `MPISCOPE_SITES`.
 const DEFAULT: usize = 10_000;
@@ -80,12 +80,13 @@ pub extern "C" fn close(
     bytes: u64,
 ) {
     let place = place_of(thread.call.object.get(), function, tls.return_address.get());
-    let Some((site, _)) = near(tls, &place) else {
+    let Some(local) = local::of(tls) else { return close_rarely(tls, thread, function, since, until, bytes) };
+    let Some((site, _)) = near(local, &place) else {
         return close_rarely(tls, thread, function, since, until, bytes);
     };
-    count(tls, site, since, until, bytes);
+    count(local, site, since, until, bytes);
     if trace::is_on() {
-        return close_traced(tls, thread, function, since, until, bytes, site);
+        return close_traced(thread, function, since, until, bytes, site);
     }
     frame::close(tls, thread, function, since, until, bytes);
 }
@@ -97,7 +98,8 @@ pub fn count_look_up(call: &LookUp, function: FunctionId, handle: u64) -> bool {
     let tls = call.tls();
     let place = place_of(handle, function, tls.return_address.get());
     if let Some(thread) = call.usual_thread()
-        && let Some((site, _)) = near(tls, &place)
+        && let Some(local) = local::of(tls)
+        && let Some((site, _)) = near(local, &place)
     {
         site.count.add_mine(1);
         frame::count_look_up(thread, function);
@@ -119,8 +121,7 @@ pub extern "C" fn count_look_up_rarely(tls: &'static Tls, function: FunctionId, 
 
 /// Returns the record of a site if it is near, and if no Fortran binding can have made the call.
 #[inline(always)]
-fn near(tls: &'static Tls, place: &Place) -> Option<(&'static Site, &'static Near)> {
-    let local = local::of(tls)?;
+fn near(local: &'static Local, place: &Place) -> Option<(&'static Site, &'static Near)> {
     let index = local.sites.get().filter(|_| !bindings::exist())?;
     if local.handles.get() == handle_changes::count() { index.near(place) } else { None }
 }
@@ -157,12 +158,12 @@ pub extern "C" fn count_rarely(
     bytes: u64,
 ) {
     let place = place_of(thread.call.object.get(), function, tls.return_address.get());
-    match anywhere(tls, place) {
-        Some(site) => {
+    match local::of(tls).zip(anywhere(tls, place)) {
+        Some((local, site)) => {
             if is_short_start(function) {
                 starts::settle(thread, function, site, since, until);
             }
-            count(tls, site, since, until, bytes);
+            count(local, site, since, until, bytes);
             if trace::is_on() {
                 traced(tls, thread, function, (since, until), bytes, (site.from.get(), site.object.get()));
             }
@@ -180,7 +181,6 @@ pub extern "C" fn count_rarely(
 /// The end of [`close`] with a trace.
 #[inline(never)]
 extern "C" fn close_traced(
-    tls: &'static Tls,
     thread: &'static Thread,
     function: FunctionId,
     since: u64,
@@ -188,6 +188,7 @@ extern "C" fn close_traced(
     bytes: u64,
     site: &'static Site,
 ) {
+    let tls = Tls::get();
     traced(tls, thread, function, (since, until), bytes, (site.from.get(), site.object.get()));
     frame::close(tls, thread, function, since, until, bytes);
 }
@@ -213,10 +214,10 @@ fn place_of(handle: u64, function: FunctionId, from: u64) -> Place {
 }
 
 #[inline(always)]
-fn count(tls: &Tls, site: &Site, since: u64, until: u64, bytes: u64) {
+fn count(local: &Local, site: &Site, since: u64, until: u64, bytes: u64) {
     site.count.add_mine(1);
     site.bytes.add_mine(bytes);
-    let received = frame::take_received(tls);
+    let received = local.interrupted.take_received();
     if received != 0 {
         site.received.add_mine(received);
     }
@@ -242,11 +243,33 @@ fn took(site: &Site, ticks: u64) {
 /// Counts bytes moved for an earlier call: `from` is its call site, `handle` its communicator.
 #[inline(never)]
 pub fn moved(tls: &'static Tls, function: FunctionId, (from, handle): (u64, u64), bytes: u64, received: u64) {
-    let handle = if kind_of(function) == 0 { 0 } else { handle };
-    if let Some(site) = find(tls, Place { from, handle, function }) {
-        site.bytes.add_mine(bytes);
-        site.received.add_mine(received);
+    let place = place_of(handle, function, from);
+    match local::of(tls).and_then(|local| near_or_resolved(local, &place)) {
+        Some(site) => add_moved(site, bytes, received),
+        None => moved_rarely(tls, function, from, handle, bytes, received),
     }
+}
+
+/// [`moved`] for a call site that is not near.
+#[cold]
+#[inline(never)]
+extern "C" fn moved_rarely(
+    tls: &'static Tls,
+    function: FunctionId,
+    from: u64,
+    handle: u64,
+    bytes: u64,
+    received: u64,
+) {
+    if let Some(site) = find(tls, place_of(handle, function, from)) {
+        add_moved(site, bytes, received);
+    }
+}
+
+#[inline(always)]
+fn add_moved(site: &Site, bytes: u64, received: u64) {
+    site.bytes.add_mine(bytes);
+    site.received.add_mine(received);
 }
 
 #[inline(always)]
@@ -257,13 +280,15 @@ fn kind_of(function: FunctionId) -> u8 {
 #[inline(always)]
 fn find(tls: &'static Tls, place: Place) -> Option<&'static Site> {
     let local = local::of(tls)?;
+    near_or_resolved(local, &place).or_else(|| find_again(tls, local, local.sites.get()?, &place))
+}
+
+/// Returns the record of a site if it is near. Unlike [`near`], `place` has the program's call site even if a
+/// Fortran binding made the call.
+#[inline(always)]
+fn near_or_resolved(local: &'static Local, place: &Place) -> Option<&'static Site> {
     let index = local.sites.get()?;
-    if local.handles.get() == handle_changes::count()
-        && let Some((site, _)) = index.near(&place)
-    {
-        return Some(site);
-    }
-    find_again(tls, local, index, &place)
+    if local.handles.get() == handle_changes::count() { Some(index.near(place)?.0) } else { None }
 }
 
 /// [`find`] by the keys that do not change.

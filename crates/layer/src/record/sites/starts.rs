@@ -12,6 +12,7 @@ use super::{close_rarely, count, near, place_of, traced};
 use crate::base::{clock, settings};
 use crate::interpose::frame;
 use crate::interpose::tls::Tls;
+use crate::record::local;
 use crate::record::trace;
 use mpi_abi::{FunctionId, f};
 use mpiscope_image::layout::{Recording, Thread};
@@ -37,22 +38,27 @@ pub const fn is_short_start(function: FunctionId) -> bool {
         || f == f::MPI_Start.0
 }
 
-/// [`close`](super::close) for such a call, whose end has not been timed yet.
-#[inline(never)]
-pub extern "C" fn close_start(
+/// [`close`](super::close) for such a call; `until` is zero unless its end has been timed already. Inlined: there
+/// are few of these functions, and what is known of each when it is compiled is a good part of the work.
+#[inline(always)]
+pub fn close_start(
     tls: &'static Tls,
     thread: &'static Thread,
     function: FunctionId,
     since: u64,
+    until: u64,
     bytes: u64,
 ) {
     let place = place_of(thread.call.object.get(), function, tls.return_address.get());
-    let Some((site, beside)) = near(tls, &place) else {
-        return close_rarely(tls, thread, function, since, end(since), bytes);
+    let Some(local) = local::of(tls) else {
+        return close_unknown(tls, thread, function, since, until, bytes);
+    };
+    let Some((site, beside)) = near(local, &place) else {
+        return close_unknown(tls, thread, function, since, until, bytes);
     };
     let left = beside.untimed.get();
-    if left == 0 || since == 0 || trace::is_on() {
-        return close_timed(tls, thread, function, since, bytes, (site, beside));
+    if left == 0 || since == 0 || until != 0 || trace::is_on() {
+        return close_timed(thread, function, since, until, bytes, beside);
     }
     beside.untimed.set(left - 1);
     site.count.add_mine(1);
@@ -62,25 +68,54 @@ pub extern "C" fn close_start(
     frame::close_untimed(tls, thread, function, bytes);
 }
 
-/// Returns the end of a call that began at `since`; zero without times.
-#[inline(always)]
-fn end(since: u64) -> u64 {
-    if since == 0 { 0 } else { clock::now() }
-}
-
-/// [`close_start`] for a call that is timed.
+/// [`close_start`] out of line, for hooks that several functions share.
 #[inline(never)]
-fn close_timed(
+pub extern "C" fn close_start_shared(
     tls: &'static Tls,
     thread: &'static Thread,
     function: FunctionId,
     since: u64,
+    until: u64,
     bytes: u64,
-    (site, beside): (&'static Site, &'static Near),
 ) {
-    let until = end(since);
+    close_start(tls, thread, function, since, until, bytes);
+}
+
+/// [`close_start`] for a call whose site is not near.
+#[inline(never)]
+extern "C" fn close_unknown(
+    tls: &'static Tls,
+    thread: &'static Thread,
+    function: FunctionId,
+    since: u64,
+    until: u64,
+    bytes: u64,
+) {
+    close_rarely(tls, thread, function, since, end(since, until), bytes);
+}
+
+/// Returns the end of a call that began at `since`; zero without times.
+#[inline(always)]
+fn end(since: u64, until: u64) -> u64 {
+    if since == 0 || until != 0 { until } else { clock::now() }
+}
+
+/// [`close_start`] for a call that is timed.
+#[inline(never)]
+extern "C" fn close_timed(
+    thread: &'static Thread,
+    function: FunctionId,
+    since: u64,
+    until: u64,
+    bytes: u64,
+    beside: &'static Near,
+) {
+    let (tls, until) = (Tls::get(), end(since, until));
+    let Some(site) = beside.site() else { return close_rarely(tls, thread, function, since, until, bytes) };
     settle(thread, function, site, since, until);
-    count(tls, site, since, until, bytes);
+    if let Some(local) = local::of(tls) {
+        count(local, site, since, until, bytes);
+    }
     beside.untimed.set(until_next(site, until));
     if trace::is_on() {
         traced(tls, thread, function, (since, until), bytes, (site.from.get(), site.object.get()));

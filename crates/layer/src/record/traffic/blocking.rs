@@ -273,7 +273,7 @@ pub fn arrived<A: Abi, const QUIET: bool>(
     if status.is_null() {
         return;
     }
-    let got = status::read::<A>(held.sizes, status);
+    let got = status::read::<A>(&held.sizes, status);
     let from = Envelope { rank: got.source, tag: got.tag, ..named };
     call.add_received(got.bytes);
     if error != 0 {

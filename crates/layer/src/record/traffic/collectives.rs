@@ -13,6 +13,7 @@ use super::requests::{self, New};
 use super::scratch::{self, Scratch};
 use super::state::{self, Held, State, Step, hold};
 use super::wait_listener::{self, WaitListener};
+use crate::events;
 use crate::interpose::frame::Call;
 use crate::record::objects::tables::COMMS;
 use crate::record::observe::{self, Collective};
@@ -69,7 +70,9 @@ impl<A: Abi, const INITIALISES: bool> Step<A> for Enter<A, INITIALISES> {
         if !INITIALISES {
             facts::collective_performed(&held);
         }
-        if QUIET {
+        // What follows is for events only. If the first listener comes while the call is under way, it is as if
+        // the state had been quiet until then.
+        if QUIET || !events::anybody() {
             return;
         }
         let Some(scratch) = scratch::of(call) else { return };
@@ -110,7 +113,7 @@ pub fn leave<A: Abi>(call: &Call<A>, _: c_int) {
     if call.since != 0 {
         state::with(call, || Leave);
     }
-    if !state::is_quiet() {
+    if !state::is_quiet() && (events::anybody() || wait_listener::get().is_some()) {
         left::<A>(call.thread(), call.function(), (call.since, call.returned()), call.bytes());
     }
 }
@@ -177,7 +180,7 @@ impl<A: Abi> Step<A> for Started<A> {
         } else {
             let Some(scratch) = scratch::of(call) else { return };
             if !scratch.is_of(call) {
-                // The state was quiet when the call was entered.
+                // There was no listener when the call was entered.
                 scratch.begin(&held.operations, call);
                 scratch.channel = communicator::<A>(&held, self.comm);
             } else if !self.persistent {

@@ -49,13 +49,13 @@ fn take_tag(sum: &W64, tag: i32) {
 
 /// Increments a level.
 #[inline(always)]
-fn rise<const QUIET: bool>(level: &Level, now: &W64, high: &W64, at: u64) {
+fn rise<const QUIET: bool>(level: &Level, now: &W64, high: &W64, at: impl FnOnce() -> u64) {
     let value = now.get() + 1;
     now.set(value);
     if value > high.get() {
         high.set(value);
         if !QUIET {
-            events::raise(0, at, || WatermarkPassed { pvar: level.high.load(Ordering::Relaxed), value });
+            events::raise(0, at(), || WatermarkPassed { pvar: level.high.load(Ordering::Relaxed), value });
         }
     }
     changed::<QUIET>(level, now);
@@ -227,7 +227,7 @@ pub fn receive_posted<const QUIET: bool>(held: Held<QUIET>, from: Envelope, at: 
         observe::receive_posted(&from, at);
     }
     let totals = held.totals;
-    rise::<QUIET>(&POSTED, &totals.posted, &totals.posted_high, at);
+    rise::<QUIET>(&POSTED, &totals.posted, &totals.posted_high, || at);
     if let Some(peer) = peer(&held, from.peers, from.rank) {
         peer.posted.add_mine(1);
     }
@@ -398,7 +398,7 @@ pub fn request_told<const QUIET: bool>(_held: Held<QUIET>, operation: impl FnOnc
 pub fn request_started<const QUIET: bool>(held: Held<QUIET>, request: &Request) {
     let totals = held.totals;
     totals.started.add_mine(1);
-    rise::<QUIET>(&PENDING, &totals.pending, &totals.pending_high, request.started());
+    rise::<QUIET>(&PENDING, &totals.pending, &totals.pending_high, || request.started());
 }
 
 /// An operation was complete when its request was created; its handle is shared by many requests.

@@ -48,7 +48,7 @@ pub fn asked<A: Abi>(call: &Call<A>, result: c_int, found: c_int) {
 /// ends, if it polls rather than waits.
 #[inline(always)]
 pub fn waited_since<A: Abi>(call: &Call<A>) -> u64 {
-    if call.thread().polls.get() < polling::LEAST { call.since } else { began(call) }
+    if call.thread().polls.get() < polling::LEAST { call.since } else { began(&call.aside()) }
 }
 
 #[cold]

@@ -63,7 +63,7 @@ fn found<A: Abi>(
     let (source, tag) = if status.is_null() {
         (source, tag)
     } else {
-        let got = status::read::<A>(held.sizes, status);
+        let got = status::read::<A>(&held.sizes, status);
         (got.source, got.tag)
     };
     let message = Envelope::new::<false>(&channel::<A>(&held, comm), source, tag, 0);
@@ -127,7 +127,7 @@ pub fn matched<A: Abi>(
         return;
     }
     let channel = channel::<A>(&held, comm);
-    let got = status::read::<A>(held.sizes, status);
+    let got = status::read::<A>(&held.sizes, status);
     if let Some(old) = held.messages.find(handle) {
         held.messages.remove(old);
         held.messages.give(old);

@@ -66,7 +66,7 @@ fn int(status: *const c_void, offset: usize) -> i32 {
 
 /// Reads a status that the library has filled.
 #[inline(always)]
-pub fn read<A: Abi>(sizes: Sizes, status: *const c_void) -> Received {
+pub fn read<A: Abi>(sizes: &Sizes, status: *const c_void) -> Received {
     Received {
         source: int(status, A::STATUS_SOURCE),
         tag: int(status, A::STATUS_TAG),
@@ -81,8 +81,8 @@ pub fn error<A: Abi>(status: *const c_void) -> i32 {
 
 /// Returns the size of the message in bytes.
 #[inline(always)]
-fn bytes<A: Abi>(sizes: Sizes, status: *const c_void) -> u64 {
-    match sizes {
+fn bytes<A: Abi>(sizes: &Sizes, status: *const c_void) -> u64 {
+    match *sizes {
         Sizes::Described => {
             let mut bytes = [0; 4 * WORDS];
             for (bytes, word) in bytes.chunks_exact_mut(4).zip(words::<A>(status)) {
@@ -161,15 +161,16 @@ pub fn learn<A: Abi>() -> Sizes {
         return Sizes::Asked;
     };
     let all = || small.iter().chain(&large);
-    let right = |sizes| all().all(|(size, status)| bytes::<A>(sizes, status.as_ptr().cast()) == *size);
+    let right =
+        |sizes: &Sizes| all().all(|(size, status)| bytes::<A>(sizes, status.as_ptr().cast()) == *size);
     let described = A::status_bytes(&vec![0; A::STATUS_SIZE]).is_some();
-    if described && right(Sizes::Described) {
+    if described && right(&Sizes::Described) {
         return Sizes::Described;
     }
     let small: Vec<_> = small.iter().map(|(n, s)| (*n, words::<A>(s.as_ptr().cast()))).collect();
     let large: Vec<_> = large.iter().map(|(n, s)| (*n, words::<A>(s.as_ptr().cast()))).collect();
     match place(&small, &large) {
-        Some(learnt) if right(learnt) => learnt,
+        Some(learnt) if right(&learnt) => learnt,
         _ => Sizes::Asked,
     }
 }

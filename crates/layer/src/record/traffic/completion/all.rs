@@ -77,7 +77,7 @@ impl<A: Abi> Step<A> for AllWaited<A> {
                 }
             }
             if nothing {
-                waited_for_nothing(call, self.result);
+                waited_for_nothing(&call.aside(), self.result);
             }
         }
         scratch.items.clear();

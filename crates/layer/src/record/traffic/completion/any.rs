@@ -44,7 +44,7 @@ pub fn after_waitany<A: Abi>(
             fail(*held, &call.aside(), request, scratch::element(array, index), given::<A>(status), result);
         }
     } else if scratch::int(index) < 0 {
-        waited_for_nothing(call, result);
+        waited_for_nothing(&call.aside(), result);
     }
     drop_all(scratch);
 }
@@ -110,7 +110,7 @@ pub fn after_some<A: Abi>(
     let each = result == A::SUCCESS || status::class(result) == A::ERR_IN_STATUS;
     let complete_now = if each { usize::try_from(scratch::int(outcount)).unwrap_or(0) } else { 0 };
     if complete_now == 0 {
-        waited_for_nothing(call, result);
+        waited_for_nothing(&call.aside(), result);
     }
     for place in 0..complete_now {
         let Ok(index) = usize::try_from(scratch::int_at(indices, place)) else { continue };

@@ -49,7 +49,7 @@ fn look<const QUIET: bool>(held: Held<QUIET>, handle: u64) -> Item {
 #[inline(never)]
 fn waited_for_nothing<A: Abi>(call: &Call<A>, result: c_int) {
     if !call.function().properties().flags.has(Flags::POLLING) {
-        polling::asked(&call.aside(), result, 0);
+        polling::asked(call, result, 0);
     }
 }
 

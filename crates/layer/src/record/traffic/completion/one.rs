@@ -50,9 +50,11 @@ impl<A: Abi> Step<A> for Waited<A> {
     fn run<const QUIET: bool>(self, held: Held<QUIET>, call: &Call<A>) {
         let Some(scratch) = scratch::of(call) else { return };
         let item = std::mem::take(&mut scratch.single);
-        let Some(record) = resolve(&held, &item) else { return waited_for_nothing(call, self.result) };
+        let Some(record) = resolve(&held, &item) else {
+            return waited_for_nothing(&call.aside(), self.result);
+        };
         if was_inactive(record) {
-            waited_for_nothing(call, self.result);
+            waited_for_nothing(&call.aside(), self.result);
         }
         let status = given::<A>(self.status);
         if self.result == A::SUCCESS {

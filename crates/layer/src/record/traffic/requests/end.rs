@@ -25,9 +25,10 @@ pub fn finish<A: Abi, const QUIET: bool>(
     status: *const c_void,
     error: i32,
 ) {
-    let cancelled = request.is(Flag::CANCELLED) && !status.is_null() && status::cancelled(status);
+    let flags = request.head.flags.get();
+    let cancelled = flags & Flag::CANCELLED.0 != 0 && !status.is_null() && status::cancelled(status);
     let kind = RequestKind(request.kind.get());
-    end(held, call, request, &Ending { kind, status, error, cancelled, last: false, untold: false });
+    end(held, call, request, &Ending { kind, flags, status, error, cancelled, last: false, untold: false });
 }
 
 /// A receive that the program freed while active has got a message, of which nothing more is known.
@@ -38,13 +39,9 @@ pub fn got_its_message<A: Abi, const QUIET: bool>(
     request: &'static Request,
 ) {
     let kind = RequestKind(request.kind.get());
-    let status = std::ptr::null();
-    end(
-        held,
-        call,
-        request,
-        &Ending { kind, status, error: A::SUCCESS, cancelled: false, last: false, untold: true },
-    );
+    let (flags, status) = (request.head.flags.get(), std::ptr::null());
+    let (error, cancelled) = (A::SUCCESS, false);
+    end(held, call, request, &Ending { kind, flags, status, error, cancelled, last: false, untold: true });
     // The call that freed it, and the time, are already recorded.
     request.head.seq.write(|| request.head.life.set(Life::FREED.0));
     give_back(held, request);
@@ -54,6 +51,8 @@ pub fn got_its_message<A: Abi, const QUIET: bool>(
 struct Ending {
     /// The request's kind.
     kind: RequestKind,
+    /// The request's flags.
+    flags: u32,
     /// Null if there is none.
     status: *const c_void,
     /// Error code.
@@ -86,7 +85,7 @@ fn end<A: Abi, const QUIET: bool>(
         | Flag::WAITED.0
         | Flag::OVERWRITTEN.0
         | if how.cancelled { 0 } else { Flag::CANCELLED.0 };
-    request.head.flags.set((request.head.flags.get() | Flag::COMPLETE.0) & !off);
+    request.head.flags.set((how.flags | Flag::COMPLETE.0) & !off);
     if how.last {
         bury(call, request);
     } else {
@@ -162,17 +161,18 @@ fn receive_ended<A: Abi, const QUIET: bool>(
         // what was specified.
         (named, request.bytes.get())
     } else {
-        let got = status::read::<A>(held.sizes, status);
+        let got = status::read::<A>(&held.sizes, status);
         (Envelope { rank: got.source, tag: got.tag, ..named }, got.bytes)
     };
-    call.add_received_of(mover(request), bytes);
-    sites::moved(call.tls(), mover(request), place(request), bytes, bytes);
+    let (mover, from_call) = (mover(request, how.flags), called_from(request, how.flags));
+    call.add_received_of(mover, bytes);
+    sites::moved(call.tls(), mover, (from_call, request.object.get()), bytes, bytes);
     if error != A::SUCCESS {
         faults::truncated::<A>(&held, call, from, bytes, &Data::of(request));
     }
     let known = if from.rank == named.rank { peer } else { None };
     let told = move || (posted(request), mode_of::<A>(kind, named) | failed::<A>(error));
-    received(held, from, (bytes, request.called_from()), known, call, told);
+    received(held, from, (bytes, from_call), known, call, told);
     (from.rank, from.tag, bytes)
 }
 
@@ -262,20 +262,20 @@ fn failed<A: Abi>(error: i32) -> u32 {
 /// Returns the function that a request's bytes count for: the one that made it or, for a persistent one,
 /// started it.
 #[inline(always)]
-fn mover(request: &Request) -> FunctionId {
-    if request.is(Flag::STARTED_BY_ALL) {
-        f::MPI_Startall
-    } else if request.is(Flag::PERSISTENT) {
-        f::MPI_Start
-    } else {
+fn mover(request: &Request, flags: u32) -> FunctionId {
+    if flags & Flag::PERSISTENT.0 == 0 {
         FunctionId(request.head.made_by.get().wrapping_sub(1))
+    } else if flags & Flag::STARTED_BY_ALL.0 != 0 {
+        f::MPI_Startall
+    } else {
+        f::MPI_Start
     }
 }
 
-/// Returns where the operation was started, and on which communicator: the site that its bytes count for.
+/// [`Request::called_from`] of a request with these flags.
 #[inline(always)]
-pub fn place(request: &Request) -> (u64, u64) {
-    (request.called_from(), request.object.get())
+fn called_from(request: &Request, flags: u32) -> u64 {
+    if flags & Flag::PERSISTENT.0 == 0 { request.head.made_from.get() } else { request.started_from.get() }
 }
 
 /// Returns the result of [`receive_ended`] for a receive without a message.
@@ -316,8 +316,15 @@ pub fn complete<A: Abi, const QUIET: bool>(
     const UNUSUAL: u32 = Flag::SHARED_HANDLE.0 | Flag::PERSISTENT.0 | Flag::CANCELLED.0;
     let flags = request.head.flags.get();
     if error == A::SUCCESS && flags & (Flag::ACTIVE.0 | UNUSUAL) == Flag::ACTIVE.0 {
-        let how =
-            |kind| Ending { kind, status, error: A::SUCCESS, cancelled: false, last: true, untold: false };
+        let how = |kind| Ending {
+            kind,
+            flags,
+            status,
+            error: A::SUCCESS,
+            cancelled: false,
+            last: true,
+            untold: false,
+        };
         // Nearly all requests are of these kinds, which are compiled separately.
         match RequestKind(request.kind.get()) {
             RequestKind::RECV => end(held, call, request, &how(RequestKind::RECV)),
