@@ -113,8 +113,11 @@ impl Environment {
         let window = self.trace_window.iter();
         variables.extend(window.map(|window| ("MPISCOPE_TRACE_WINDOW", window.milliseconds.clone().into())));
         if self.check {
-            let recordings = ["MPISCOPE_RECORD_MESSAGES", "MPISCOPE_RECORD_CONTENTS"];
-            variables.extend(recordings.map(|name| (name, "1".into())));
+            variables.push(("MPISCOPE_RECORD_MESSAGES", "1".into()));
+            // Takes time in proportion to the data, so users may turn it off.
+            const CONTENTS: &str = "MPISCOPE_RECORD_CONTENTS";
+            let contents = std::env::var_os(CONTENTS).unwrap_or_else(|| "1".into());
+            variables.push((CONTENTS, contents));
         }
         variables
     }
