@@ -110,6 +110,8 @@ codes! {
         FURTHER = 4 => "further member",
         /// The contents of the origin's buffer changed before a call completed the operation at the origin.
         CHANGED = 8 => "changed",
+        /// That buffer could no longer be read then.
+        RELEASED = 16 => "released",
     }
 }
 

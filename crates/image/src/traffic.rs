@@ -287,6 +287,8 @@ codes! {
         GAPLESS = 2048 => "without gaps",
         /// The contents of the buffer changed before the program learned that the send was complete.
         CHANGED = 4096 => "changed",
+        /// The buffer could no longer be read then.
+        RELEASED = 8192 => "released",
     }
 }
 

@@ -3,9 +3,10 @@
  * The comments are those of broken.c. The correct twins are in ordered_buffers.c.
  */
 #include <mpi.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #define MANY (1 << 20)
 
@@ -103,6 +104,22 @@ static void changed_between_tests(void)
     }
 }
 
+/* finding released_before_the_wait 2 buffer-changed ranks 0 check says was released before MPI_Wait at */
+static void released_before_the_wait(void)
+{
+    size_t size = sysconf(_SC_PAGESIZE);
+    int *values = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    MPI_Request request;
+    if (rank == 0) {
+        /* So short that every library copies it at once. */
+        MPI_Isend(values, 100, MPI_INT, 1, 5, MPI_COMM_WORLD, &request); /* here: released_before_the_wait */
+        munmap(values, size);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+    } else {
+        receive_ints(100, 1);
+    }
+}
+
 static const struct {
     const char *name;
     void (*run)(void);
@@ -112,6 +129,7 @@ static const struct {
     {"one_of_several_changed", one_of_several_changed},
     {"persistent_buffer_changed", persistent_buffer_changed},
     {"changed_between_tests", changed_between_tests},
+    {"released_before_the_wait", released_before_the_wait},
 };
 
 int main(int argc, char **argv)

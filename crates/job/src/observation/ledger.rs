@@ -74,6 +74,15 @@ pub struct Line {
     pub probed: Option<Waited>,
 }
 
+/// What a program did to a buffer that had to stay as it was.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Misuse {
+    /// It changed the contents.
+    Changed,
+    /// It released the memory.
+    Released,
+}
+
 /// A call that completed a message.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Waited {
@@ -218,6 +227,15 @@ impl Line {
     #[must_use]
     pub fn is(&self, flag: EntryFlag) -> bool {
         self.flags & flag.0 != 0
+    }
+
+    /// What became of the buffer of a send before the program knew that it was complete.
+    #[must_use]
+    pub fn misuse(&self) -> Option<Misuse> {
+        if self.is(EntryFlag::RELEASED) {
+            return Some(Misuse::Released);
+        }
+        self.is(EntryFlag::CHANGED).then_some(Misuse::Changed)
     }
 
     /// The calls in which the program waited for it.

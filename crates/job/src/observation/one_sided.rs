@@ -2,7 +2,7 @@
 //! recorded.
 
 use super::history::operation;
-use super::ledger::{self, Called};
+use super::ledger::{self, Called, Misuse};
 use crate::model::rank::Rank;
 use mpiscope_image::layout::SectionKind;
 use mpiscope_image::objects::{self, Epoch, Flavour, Life};
@@ -124,8 +124,8 @@ pub struct Access {
     pub bytes: u64,
     /// Address of the origin's buffer; zero if unknown.
     pub buffer: u64,
-    /// Whether the contents of that buffer changed before the operation was complete at the origin.
-    pub changed: bool,
+    /// What became of that buffer before the operation was complete at the origin.
+    pub misuse: Option<Misuse>,
 }
 
 /// Kind of an operation, as far as it matters for conflicts.
@@ -284,7 +284,11 @@ impl<S: Source> Reader<'_, '_, S> {
             high: record.high.get().cast_signed(),
             bytes: record.bytes.get(),
             buffer: record.buffer.get(),
-            changed: record.is(OneSidedFlag::CHANGED),
+            misuse: if record.is(OneSidedFlag::RELEASED) {
+                Some(Misuse::Released)
+            } else {
+                record.is(OneSidedFlag::CHANGED).then_some(Misuse::Changed)
+            },
         })
     }
 }

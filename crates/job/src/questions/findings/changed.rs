@@ -1,4 +1,5 @@
-//! Buffers of nonblocking sends that changed before the program knew that the sends were complete.
+//! Buffers of nonblocking sends that changed, or were released, before the program knew that the sends were
+//! complete.
 //!
 //! The layer compares their contents and marks the messages. If a receive into the same memory was active at the
 //! same time, it may have changed them, and [`overlaps`](super::overlaps) reports that instead.
@@ -7,12 +8,11 @@ use super::alike::Alike;
 use super::overlaps::received_over;
 use super::{Finding, Kind, Whose};
 use crate::observation::Observation;
-use crate::observation::ledger::{Called, Ledger, Line};
-use mpiscope_image::traffic::EntryFlag;
+use crate::observation::ledger::{Called, Ledger, Line, Misuse};
 
 /// Returns the messages whose buffers the program itself changed.
 fn changed(ledger: &Ledger) -> Vec<&Line> {
-    let mut lines: Vec<_> = ledger.sent.lines.iter().filter(|line| line.is(EntryFlag::CHANGED)).collect();
+    let mut lines: Vec<_> = ledger.sent.lines.iter().filter(|line| line.misuse().is_some()).collect();
     if !lines.is_empty() {
         let received_over = received_over(ledger);
         lines.retain(|line| !received_over.contains(&line.order));
@@ -20,18 +20,23 @@ fn changed(ledger: &Ledger) -> Vec<&Line> {
     lines
 }
 
-fn said(line: &Line) -> String {
+fn said(line: &Line) -> Option<String> {
     let named = &line.named;
     let of = if named.data.is_empty() { String::new() } else { format!(" of {}", named.data) };
     let at = named.place.as_ref().map_or_else(String::new, |place| format!(" at {place}"));
-    sentence(&format!("the send{of}{at}"), line.waited.as_ref().map(|waited| &*waited.call))
+    let completed = line.waited.as_ref().map(|waited| &*waited.call);
+    Some(sentence(line.misuse()?, &format!("the send{of}{at}"), completed))
 }
 
 /// Describes the error in an operation and the call that completed it.
-pub(super) fn sentence(operation: &str, completed: Option<&Called>) -> String {
+pub(super) fn sentence(misuse: Misuse, operation: &str, completed: Option<&Called>) -> String {
+    let was = match misuse {
+        Misuse::Changed => "changed",
+        Misuse::Released => "released",
+    };
     let before =
         completed.map_or_else(|| "it was complete".to_owned(), |call| format!("{call} completed it"));
-    format!("the buffer of {operation} was changed before {before}")
+    format!("the buffer of {operation} was {was} before {before}")
 }
 
 /// Returns one finding for each line that sent such messages.
@@ -39,7 +44,8 @@ pub(super) fn changes(observations: &[Observation], whose: &Whose) -> Vec<Findin
     let mut found = Alike::new();
     for seen in observations {
         for line in seen.ledger.iter().flat_map(|ledger| changed(ledger)) {
-            found.add(line.named.place.as_deref(), whose.who(seen), 1, || said(line));
+            let Some(said) = said(line) else { continue };
+            found.add(line.named.place.as_deref(), whose.who(seen), 1, || said);
         }
     }
     found.findings(Kind::BUFFER_CHANGED, |place| *place)
@@ -49,6 +55,7 @@ pub(super) fn changes(observations: &[Observation], whose: &Whose) -> Vec<Findin
 mod tests {
     use super::*;
     use crate::observation::ledger::{Named, Ring, Waited};
+    use mpiscope_image::traffic::EntryFlag;
     use std::sync::Arc;
 
     fn line(order: u64, buffer: u64, flag: u32) -> Line {
@@ -80,8 +87,9 @@ mod tests {
         let wanted = "rank 3: the buffer of the send of 4 x MPI_INT at a.c:5 was changed before MPI_Wait at a.c:7 \
                       completed it (2 times)";
         assert_eq!(said_of(sent, Vec::new()), [wanted]);
-        let unknown = Line { named: Arc::default(), waited: None, ..line(1, 100, changed) };
-        let wanted = "rank 3: the buffer of the send was changed before it was complete";
+        let released = EntryFlag::RELEASED.0;
+        let unknown = Line { named: Arc::default(), waited: None, ..line(1, 100, released) };
+        let wanted = "rank 3: the buffer of the send was released before it was complete";
         assert_eq!(said_of(vec![unknown], Vec::new()), [wanted]);
     }
 

@@ -85,7 +85,7 @@ impl Kind {
     pub const MESSAGE_RACE: Self = Self("message-race");
     /// Two messages of a rank were under way at the same time in the same memory, and one was received into it.
     pub const BUFFER_OVERLAP: Self = Self("buffer-overlap");
-    /// The program changed the buffer of a nonblocking send, or of a one-sided operation at its origin, before it
+    /// The program changed or released the buffer of a nonblocking send, or of a one-sided operation at its origin, before it
     /// knew that the operation was complete.
     pub const BUFFER_CHANGED: Self = Self("buffer-changed");
     /// A request was freed while its operation was active.

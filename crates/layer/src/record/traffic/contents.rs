@@ -5,7 +5,7 @@
 //! The kernel copies the bytes, so that memory which the processor cannot read, such as that of a GPU, is left
 //! out instead of ending the program.
 
-use crate::base::own_memory;
+use crate::base::own_memory::{self, Unread};
 use crate::base::settings;
 use crate::interpose::frame::Call;
 use mpi_abi::Abi;
@@ -46,9 +46,28 @@ pub fn completed<A: Abi>(entry: &Entry, call: &Call<A>) {
 
 #[inline(never)]
 fn compare(entry: &Entry) {
-    let now = digest(entry.buffer.get(), entry.bytes.get());
-    if now.is_some_and(|now| now != entry.digest.get()) {
-        entry.flags.set(entry.flags.get() | EntryFlag::CHANGED.0);
+    let flag = match state(entry.buffer.get(), entry.bytes.get(), entry.digest.get()) {
+        State::Unchanged => return,
+        State::Changed => EntryFlag::CHANGED,
+        State::Released => EntryFlag::RELEASED,
+    };
+    entry.flags.set(entry.flags.get() | flag.0);
+}
+
+/// What has become of a buffer.
+enum State {
+    /// As far as is known.
+    Unchanged,
+    Changed,
+    /// It can no longer be read.
+    Released,
+}
+
+fn state(address: u64, bytes: u64, before: u64) -> State {
+    match digest(address, bytes) {
+        Ok(now) if now != before => State::Changed,
+        Err(Unread::Unmapped) => State::Released,
+        Ok(_) | Err(Unread::Refused) => State::Unchanged,
     }
 }
 
@@ -76,28 +95,28 @@ pub fn completed_by(record: &OneSided, window: u64, kind: OneSidedKind, target: 
     if !completes || record.window.get() != window {
         return false;
     }
-    let now = digest(record.buffer.get(), record.bytes.get());
-    if now.is_some_and(|now| now != record.digest.get()) {
-        record.flags.set(record.flags.get() | OneSidedFlag::CHANGED.0);
-    }
+    let flag = match state(record.buffer.get(), record.bytes.get(), record.digest.get()) {
+        State::Unchanged => 0,
+        State::Changed => OneSidedFlag::CHANGED.0,
+        State::Released => OneSidedFlag::RELEASED.0,
+    };
+    record.flags.set(record.flags.get() | flag);
     record.digest.set(0);
     true
 }
 
-/// Returns a hash that is not zero; `None` if some of the memory cannot be read.
-fn digest(address: u64, bytes: u64) -> Option<u64> {
+/// Returns a hash that is not zero.
+fn digest(address: u64, bytes: u64) -> Result<u64, Unread> {
     let mut copy = [0; PIECE];
     let mut hash = bytes;
     for (at, len) in pieces(bytes) {
-        let piece = copy.get_mut(..len)?;
-        if !own_memory::fill(address.checked_add(at)?, piece) {
-            return None;
-        }
+        let piece = copy.get_mut(..len).ok_or(Unread::Refused)?;
+        own_memory::fill(address.checked_add(at).ok_or(Unread::Unmapped)?, piece)?;
         let (words, rest) = piece.as_chunks::<8>();
         let last = rest.iter().fold(0, |last, byte| last << 8 | u64::from(*byte));
         hash = words.iter().fold(mix(hash, last), |hash, word| mix(hash, u64::from_le_bytes(*word)));
     }
-    Some(hash.max(1))
+    Ok(hash.max(1))
 }
 
 /// Adds a word to a hash. Each step can be undone, so a single changed word always changes the hash.
@@ -126,7 +145,7 @@ mod tests {
         let mut buffer = vec![7; 2 * PIECE + 13];
         let hash = |buffer: &[u8]| digest(buffer.as_ptr() as u64, buffer.len() as u64);
         let before = hash(&buffer);
-        assert!(before.is_some());
+        assert!(before.is_ok());
         for place in [0, 1, PIECE - 1, PIECE, 2 * PIECE, buffer.len() - 1] {
             buffer[place] = 8;
             assert_ne!(hash(&buffer), before, "byte {place}");
@@ -137,8 +156,8 @@ mod tests {
 
     #[test]
     fn memory_that_cannot_be_read_has_no_hash() {
-        assert_eq!(digest(8, 64), None);
-        assert_eq!(digest(u64::MAX, 64), None);
+        assert_eq!(digest(8, 64), Err(Unread::Unmapped));
+        assert_eq!(digest(u64::MAX, 64), Err(Unread::Unmapped));
     }
 
     #[test]

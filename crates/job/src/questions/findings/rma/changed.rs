@@ -1,4 +1,4 @@
-//! Operations whose origin's buffer changed before they were complete.
+//! Operations whose origin's buffer changed, or was released, before they were complete.
 
 use super::uses::{Use, Uses};
 use super::{Finding, Kind};
@@ -10,10 +10,11 @@ use crate::questions::why::Words;
 /// Returns one finding per line.
 pub(super) fn buffers(uses: &Uses<'_>, words: &Words<'_>) -> Vec<Finding> {
     let mut found = Alike::new();
-    for one in uses.all.iter().filter(|one| one.access.changed) {
+    for one in &uses.all {
+        let Some(misuse) = one.access.misuse else { continue };
         let call = &one.call.call;
         found.add((call.function.as_str(), call.place.as_deref()), words.members([one.origin]), 1, || {
-            sentence(&call.to_string(), completed(uses, one))
+            sentence(misuse, &call.to_string(), completed(uses, one))
         });
     }
     found.findings(Kind::BUFFER_CHANGED, |(_, place)| *place)

@@ -1,7 +1,7 @@
 //! One-sided operations of jobs built by hand.
 
 use super::super::findings;
-use crate::observation::ledger::{Called, Ledger, Line, Ring, Waited};
+use crate::observation::ledger::{Called, Ledger, Line, Misuse, Ring, Waited};
 use crate::observation::one_sided::{Access, AccessEpoch, Does, Members, Memory, OneSidedCall, Operation};
 use crate::observation::{Collective, Communicator, History, Observation, OneSided, Stage, Thread};
 use std::sync::Arc;
@@ -291,7 +291,7 @@ fn operations_whose_buffer_changed_are_found_with_the_call_that_completed_them()
             high: 8,
             bytes: 8,
             epoch: AccessEpoch::Fence(2),
-            changed: true,
+            misuse: Some(Misuse::Changed),
             ..Access::default()
         };
         call("a.c:7", from, Does::Access(access))
