@@ -134,16 +134,20 @@ pub fn a_process_that_already_has_a_debugger_is_reported_with_it() {
 }
 
 pub fn a_process_of_no_job_is_reported_with_the_next_thing_to_try() {
-    let own = std::process::id().to_string();
+    // This process has descendants in the jobs of other trials.
+    let mut other = Command::new("sleep").arg("600").spawn().unwrap();
+    let pid = other.id().to_string();
     for (target, says) in [
         ("999999999", "no process"),
-        (own.as_str(), "does not belong to any MPI job"),
+        (pid.as_str(), "does not belong to any MPI job"),
         ("x", "no such job, process or file"),
     ] {
         let output = mpiscope(&["procs", target]);
         assert_eq!(output.status.code(), Some(2), "{target}");
         assert!(text(&output.stderr).contains(says), "{target}: {}", text(&output.stderr));
     }
+    other.kill().unwrap();
+    other.wait().unwrap();
 }
 
 pub fn a_process_of_another_user_is_reported_with_both_users_and_a_remedy() {
