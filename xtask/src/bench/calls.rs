@@ -19,7 +19,11 @@ pub const GROUP: &str = "calls";
 const SETTINGS: [Setting; 5] = [
     Setting { name: "bare", preloaded: false, variables: &[] },
     Setting { name: "layer", preloaded: true, variables: &[] },
-    Setting { name: "--check", preloaded: true, variables: &[("MPISCOPE_RECORD", "default,messages")] },
+    Setting {
+        name: "--check",
+        preloaded: true,
+        variables: &[("MPISCOPE_RECORD", "default,messages,contents")],
+    },
     Setting { name: "--trace", preloaded: true, variables: &[("MPISCOPE_TRACE", "4M")] },
     Setting { name: "off", preloaded: true, variables: &[("MPISCOPE_RECORD", "off")] },
 ];

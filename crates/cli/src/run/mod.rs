@@ -59,7 +59,8 @@ pub struct Options {
     /// Print the report as JSON (on standard error, like the text)
     #[arg(long)]
     pub json: bool,
-    /// Also compare both ends of every message, at a cost of some nanoseconds per message
+    /// Also compare both ends of every message, and buffers before and after they are sent, at a cost of up to a
+    /// microsecond per message and more for long ones
     #[arg(long)]
     pub check: bool,
     /// Also keep the last calls of every thread, for `mpiscope trace`; SIZE is the memory per thread, for

@@ -79,7 +79,9 @@ pub fn start() {
     // A trace consists of times, and its messages are paired through the ledger.
     let traced = variable(c"MPISCOPE_TRACE").and_then(|value| trace::size(&value.to_string_lossy()));
     let more = Recording::CALLS.0 | Recording::TIMES.0 | Recording::OBJECTS.0 | Recording::MESSAGES.0;
-    set_recording(with_switches(if traced.unwrap_or(0) == 0 { recording } else { recording | more }));
+    let bits = with_switches(if traced.unwrap_or(0) == 0 { recording } else { recording | more });
+    // What is sent may be uninitialized in part.
+    set_recording(if memory_is_checked() { bits & !Recording::CONTENTS.0 } else { bits });
 }
 
 /// Parses `MPISCOPE_RECORD`: `off`, or names separated by commas. Fails with the first unknown word.

@@ -2,10 +2,12 @@
 //! unchanged until the program knows that the operations are complete.
 //!
 //! A hash of the buffer is taken when the operation has been started and again when it is known to be complete.
-//! The kernel copies the bytes, so that memory which the processor cannot read, such as that of a GPU, is left
-//! out instead of ending the program.
+//! The kernel is asked first whether each page can be read, so that memory of other kinds, such as that of a GPU,
+//! is left out and memory that the program has released does no harm. (A thread that releases the buffer of an
+//! operation while another one completes it breaks the library as well.)
+#![allow(unsafe_code)]
 
-use crate::base::own_memory::{self, Unread};
+use crate::base::own_memory;
 use crate::base::settings;
 use crate::interpose::frame::Call;
 use mpi_abi::Abi;
@@ -13,8 +15,8 @@ use mpiscope_image::layout::Recording;
 use mpiscope_image::one_sided::{Completes, OneSided, OneSidedFlag, OneSidedKind};
 use mpiscope_image::traffic::{Entry, EntryFlag};
 
-/// Size of the pieces in which a buffer is copied.
-const PIECE: usize = 4096;
+/// Size of the pieces of a buffer: that of the smallest pages.
+const PIECE: u64 = 4096;
 /// Number of pieces of a buffer that are compared; in a larger buffer there are gaps between them.
 const MOST: u64 = 256;
 
@@ -65,9 +67,9 @@ enum State {
 
 fn state(address: u64, bytes: u64, before: u64) -> State {
     match digest(address, bytes) {
-        Ok(now) if now != before => State::Changed,
-        Err(Unread::Unmapped) => State::Released,
-        Ok(_) | Err(Unread::Refused) => State::Unchanged,
+        None => State::Released,
+        Some(now) if now != before => State::Changed,
+        Some(_) => State::Unchanged,
     }
 }
 
@@ -105,19 +107,49 @@ pub fn completed_by(record: &OneSided, window: u64, kind: OneSidedKind, target: 
     true
 }
 
-/// Returns a hash that is not zero.
-fn digest(address: u64, bytes: u64) -> Result<u64, Unread> {
-    let mut copy = [0; PIECE];
-    let mut hash = bytes;
-    for (at, len) in pieces(bytes) {
-        let piece = copy.get_mut(..len).ok_or(Unread::Refused)?;
-        own_memory::fill(address.checked_add(at).ok_or(Unread::Unmapped)?, piece)?;
-        let (words, rest) = piece.as_chunks::<8>();
-        let last = rest.iter().fold(0, |last, byte| last << 8 | u64::from(*byte));
-        hash = words.iter().fold(mix(hash, last), |hash, word| mix(hash, u64::from_le_bytes(*word)));
-    }
-    Ok(hash.max(1))
+/// Returns a hash that is not zero; `None` if some of the memory cannot be read.
+fn digest(address: u64, bytes: u64) -> Option<u64> {
+    address.checked_add(bytes)?;
+    let hash = pieces(bytes).try_fold(bytes, |hash, (at, len)| within_pages(hash, address + at, len))?;
+    Some(hash.max(1))
 }
+
+/// Adds the bytes of a piece, page by page.
+fn within_pages(mut hash: u64, mut at: u64, len: u64) -> Option<u64> {
+    let end = at + len;
+    while at < end {
+        let next = (at / PIECE + 1).saturating_mul(PIECE).min(end);
+        if !own_memory::is_readable(at as usize) {
+            return None;
+        }
+        // SAFETY: all of it is on a page that can be read.
+        hash = unsafe { add(hash, at as *const u8, (next - at) as usize) };
+        at = next;
+    }
+    Some(hash)
+}
+
+/// Adds bytes to a hash. They may change meanwhile.
+///
+/// # Safety
+///
+/// The bytes must be readable.
+unsafe fn add(mut hash: u64, from: *const u8, len: usize) -> u64 {
+    let words = len / size_of::<u64>();
+    for number in 0..words {
+        // SAFETY: the caller's promise; the address need not be aligned.
+        hash = mix(hash, unsafe { from.cast::<Unaligned>().add(number).read_volatile() }.0);
+    }
+    let rest = words * size_of::<u64>()..len;
+    // SAFETY: the caller's promise.
+    let last = rest.fold(0, |last, at| last << 8 | u64::from(unsafe { from.add(at).read_volatile() }));
+    mix(hash, last)
+}
+
+/// A word at any address.
+#[repr(C, packed)]
+#[derive(Clone, Copy)]
+struct Unaligned(u64);
 
 /// Adds a word to a hash. Each step can be undone, so a single changed word always changes the hash.
 fn mix(hash: u64, word: u64) -> u64 {
@@ -126,13 +158,12 @@ fn mix(hash: u64, word: u64) -> u64 {
 }
 
 /// Returns start and length of each piece.
-fn pieces(bytes: u64) -> impl Iterator<Item = (u64, usize)> {
-    let size = PIECE as u64;
-    let count = bytes.div_ceil(size).min(MOST);
-    let step = if count < MOST { size } else { (bytes - size) / (MOST - 1) };
+fn pieces(bytes: u64) -> impl Iterator<Item = (u64, u64)> {
+    let count = bytes.div_ceil(PIECE).min(MOST);
+    let step = if count < MOST { PIECE } else { (bytes - PIECE) / (MOST - 1) };
     (0..count).map(move |number| {
         let at = number * step;
-        (at, (bytes - at).min(size) as usize)
+        (at, (bytes - at).min(PIECE))
     })
 }
 
@@ -142,11 +173,12 @@ mod tests {
 
     #[test]
     fn any_changed_byte_of_a_buffer_that_is_compared_entirely_changes_the_hash() {
-        let mut buffer = vec![7; 2 * PIECE + 13];
+        let page = PIECE as usize;
+        let mut buffer = vec![7; 2 * page + 13];
         let hash = |buffer: &[u8]| digest(buffer.as_ptr() as u64, buffer.len() as u64);
         let before = hash(&buffer);
-        assert!(before.is_ok());
-        for place in [0, 1, PIECE - 1, PIECE, 2 * PIECE, buffer.len() - 1] {
+        assert!(before.is_some());
+        for place in [0, 1, page - 1, page, 2 * page, buffer.len() - 1] {
             buffer[place] = 8;
             assert_ne!(hash(&buffer), before, "byte {place}");
             buffer[place] = 7;
@@ -156,25 +188,18 @@ mod tests {
 
     #[test]
     fn memory_that_cannot_be_read_has_no_hash() {
-        assert_eq!(digest(8, 64), Err(Unread::Unmapped));
-        assert_eq!(digest(u64::MAX, 64), Err(Unread::Unmapped));
+        assert_eq!(digest(8, 64), None);
+        assert_eq!(digest(u64::MAX, 64), None);
     }
 
     #[test]
     fn pieces_cover_a_small_buffer_and_reach_both_ends_of_a_large_one() {
-        let size = PIECE as u64;
         assert_eq!(pieces(10).collect::<Vec<_>>(), [(0, 10)]);
-        assert_eq!(pieces(size + 1).collect::<Vec<_>>(), [(0, PIECE), (size, 1)]);
-        for bytes in [MOST * size - 1, MOST * size, MOST * size + 1] {
+        assert_eq!(pieces(PIECE + 1).collect::<Vec<_>>(), [(0, PIECE), (PIECE, 1)]);
+        for bytes in [MOST * PIECE - 1, MOST * PIECE, MOST * PIECE + 1, 1 << 40] {
             let all: Vec<_> = pieces(bytes).collect();
-            assert_eq!(all.len() as u64, MOST);
-            assert_eq!(
-                all.last().map(|(at, len)| at + *len as u64).map(|end| bytes - end < MOST),
-                Some(true)
-            );
+            let end = all.last().map_or(0, |(at, len)| at + len);
+            assert!(all.len() as u64 == MOST && bytes - end < MOST, "{bytes} bytes");
         }
-        let large: Vec<_> = pieces(1 << 40).collect();
-        let (last, len) = large[large.len() - 1];
-        assert!(large.len() as u64 == MOST && (1 << 40) - (last + len as u64) < MOST);
     }
 }
