@@ -172,7 +172,7 @@ pub struct OneSided {
     /// Address of the origin's buffer; zero if unknown.
     pub buffer: W64,
     /// A hash of the contents of that buffer, until the operation is complete at the origin; zero if it was not
-    /// computed.
+    /// computed, as in older images.
     pub digest: W64,
 }
 

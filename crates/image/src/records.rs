@@ -33,7 +33,7 @@ records! {
     true Group, Op, Errhandler, Info, Session, Keyval, Attribute;
     true Request, Message, Variable;
     false Header, Section, Counter, ThreadHead, W64;
-    false Peer, Traffic, Recent, Fault, OneSided;
+    false Peer, Traffic, Recent, Fault;
     false Ring, Called, CallPath;
 }
 
@@ -41,6 +41,12 @@ records! {
 unsafe impl Record for Thread {
     const SEQUENCED: bool = false;
     const LEAST: usize = offset_of!(Thread, waited);
+}
+
+// SAFETY: as for all of the above.
+unsafe impl Record for OneSided {
+    const SEQUENCED: bool = false;
+    const LEAST: usize = offset_of!(OneSided, digest);
 }
 
 // SAFETY: as for all of the above.
