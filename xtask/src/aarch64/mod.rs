@@ -73,6 +73,9 @@ pub fn run(args: &Args) -> Result<()> {
     Ok(())
 }
 
+/// How often a program must fail: under the emulator some fail from time to time, without the layer too.
+const ATTEMPTS: u32 = 3;
+
 /// The result of a trial that did not fail.
 enum Trial {
     /// With what was seen, in brackets, if anything.
@@ -114,10 +117,21 @@ fn run_program(subject: &emulated::Subject<'_>, program: &Program, native: &Libr
     if let Some(why) = lacks.or_else(|| not_emulated(program)) {
         return Ok(Trial::Skipped(why.to_string()));
     }
-    Ok(match subject.counts(program)? {
-        emulated::Outcome::Same(calls) => Trial::Passed(format!(" ({} ranks, {calls} calls)", program.ranks)),
-        emulated::Outcome::NotFor(why) => Trial::Skipped(why.to_string()),
-    })
+    let (mut attempt, mut earlier) = (1, String::new());
+    loop {
+        match subject.counts(program) {
+            Ok(emulated::Outcome::Same(calls)) => {
+                return Ok(Trial::Passed(format!(" ({} ranks, {calls} calls){earlier}", program.ranks)));
+            }
+            Ok(emulated::Outcome::NotFor(why)) => return Ok(Trial::Skipped(format!("{why}{earlier}"))),
+            Err(why) if attempt == ATTEMPTS => return Err(why),
+            Err(why) => {
+                let why = format!("{why:#}");
+                earlier += &format!("; attempt {attempt} failed: {}", why.lines().next().unwrap_or_default());
+                attempt += 1;
+            }
+        }
+    }
 }
 
 /// The reason why a program is not run under the emulator.
