@@ -35,7 +35,7 @@ const EMPTY: Page =
 const NO_PROGRAM: &str = "its program is not on the page";
 const CORE_FILES: &str = "needs core files, which not every machine writes; the tests of `core` create them";
 
-pub const PLAN: [Page; 12] = [
+pub const PLAN: [Page; 13] = [
     Page {
         file: "README.md",
         prepare: "for program in ring late stencil; do mpicc -g $program.c -o $program; done
@@ -56,6 +56,7 @@ pub const PLAN: [Page; 12] = [
     },
     Page { file: "docs/start-hang.md", ..EMPTY },
     Page { file: "docs/start-slow.md", of_times: &["./heat "], ..EMPTY },
+    Page { file: "docs/start-wrong.md", of_times: &["--check"], ..EMPTY },
     Page { file: "docs/start-handle.md", programs: &[("columns.c", "int main")], ..EMPTY },
     Page {
         file: "docs/start-tool.md",

@@ -118,6 +118,7 @@ impl Session {
             "late.c",
             "stencil.c",
             "heat.c",
+            "smooth.c",
             "mpi_t/unexpected_queue_tool.c",
             "mpi_t/tool.h",
             "mpi_t/names.h",
