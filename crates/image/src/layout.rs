@@ -352,7 +352,8 @@ codes! {
         LOOKUPS = 32 => "lookups",
         /// The time of each nonblocking call that starts an operation, rather than of one in sixteen.
         STARTS = 64 => "starts",
-        /// Whether the buffers of nonblocking sends stay unchanged until the sends are complete.
+        /// Whether the buffers of nonblocking sends and of one-sided operations stay unchanged until these are
+        /// complete.
         CONTENTS = 128 => "contents",
     }
 }

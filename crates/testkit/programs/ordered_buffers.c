@@ -51,14 +51,20 @@ static void queried(void)
     MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
 }
 
-/* One buffer for two sends, completed one by one. */
-static void one_by_one(void)
+/* Starts two sends from two buffers. Returns the second one. */
+static int *start_two(MPI_Request requests[2])
 {
     int *second = malloc(count * sizeof(int));
-    MPI_Request requests[2];
     memcpy(second, values, count * sizeof(int));
     MPI_Isend(values, count, MPI_INT, peer, TAG, MPI_COMM_WORLD, &requests[0]);
     MPI_Isend(second, count, MPI_INT, peer, TAG, MPI_COMM_WORLD, &requests[1]);
+    return second;
+}
+
+static void one_by_one(void)
+{
+    MPI_Request requests[2];
+    int *second = start_two(requests);
     for (int i = 0; i < 2; i++) {
         int which;
         MPI_Waitany(2, requests, &which, MPI_STATUS_IGNORE);
@@ -71,11 +77,8 @@ static void one_by_one(void)
 
 static void in_order(void)
 {
-    int *second = malloc(count * sizeof(int));
     MPI_Request requests[2];
-    memcpy(second, values, count * sizeof(int));
-    MPI_Isend(values, count, MPI_INT, peer, TAG, MPI_COMM_WORLD, &requests[0]);
-    MPI_Isend(second, count, MPI_INT, peer, TAG, MPI_COMM_WORLD, &requests[1]);
+    int *second = start_two(requests);
     MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
     change();
     MPI_Wait(&requests[1], MPI_STATUS_IGNORE);

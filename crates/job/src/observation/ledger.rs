@@ -83,6 +83,13 @@ pub enum Misuse {
     Released,
 }
 
+impl Misuse {
+    /// Decodes the flags of a record.
+    pub(super) fn of(changed: bool, released: bool) -> Option<Self> {
+        if released { Some(Self::Released) } else { changed.then_some(Self::Changed) }
+    }
+}
+
 /// A call that completed a message.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Waited {
@@ -232,10 +239,7 @@ impl Line {
     /// What became of the buffer of a send before the program knew that it was complete.
     #[must_use]
     pub fn misuse(&self) -> Option<Misuse> {
-        if self.is(EntryFlag::RELEASED) {
-            return Some(Misuse::Released);
-        }
-        self.is(EntryFlag::CHANGED).then_some(Misuse::Changed)
+        Misuse::of(self.is(EntryFlag::CHANGED), self.is(EntryFlag::RELEASED))
     }
 
     /// The calls in which the program waited for it.

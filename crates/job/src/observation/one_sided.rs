@@ -284,11 +284,7 @@ impl<S: Source> Reader<'_, '_, S> {
             high: record.high.get().cast_signed(),
             bytes: record.bytes.get(),
             buffer: record.buffer.get(),
-            misuse: if record.is(OneSidedFlag::RELEASED) {
-                Some(Misuse::Released)
-            } else {
-                record.is(OneSidedFlag::CHANGED).then_some(Misuse::Changed)
-            },
+            misuse: Misuse::of(record.is(OneSidedFlag::CHANGED), record.is(OneSidedFlag::RELEASED)),
         })
     }
 }

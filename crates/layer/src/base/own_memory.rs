@@ -33,7 +33,7 @@ pub fn int(from: usize) -> Option<c_int> {
     read(from, (&raw mut value).cast(), size_of::<c_int>()).then_some(value)
 }
 
-/// Whether the processor can read the word at an address, at a tenth of the cost of copying it.
+/// Whether the processor can read the word at an address: costs less than copying it.
 pub fn is_readable(at: usize) -> bool {
     // Not all emulators look at the word.
     static TELLS: OnceLock<bool> = OnceLock::new();
@@ -44,6 +44,7 @@ pub fn is_readable(at: usize) -> bool {
 /// rejects the operation. The program's `errno` stays as it was. `None` if the kernel answers otherwise.
 fn probe(at: usize) -> Option<bool> {
     const NO_OPERATION: c_int = !0;
+    // Null would mean no set.
     let set = (at & !(size_of::<u64>() - 1)).max(size_of::<u64>()) as *const u64;
     // SAFETY: the kernel checks the address and changes nothing; the location of errno is valid in every thread.
     let error = unsafe {

@@ -97,8 +97,8 @@ const RECORDINGS: [(&str, Recording, &str); 7] = [
     (
         "contents",
         Recording::CONTENTS,
-        "With messages: also whether the buffer of a nonblocking send stays unchanged until the send is complete. Two \
-         readings of up to a megabyte per message",
+        "With messages: also whether the buffer of a nonblocking send or one-sided operation stays unchanged until that is \
+         complete. Reads up to a megabyte of it twice",
     ),
     (
         "objects",

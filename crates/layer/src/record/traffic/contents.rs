@@ -20,16 +20,15 @@ const PIECE: u64 = 4096;
 /// Number of pieces of a buffer that are compared; in a larger buffer there are gaps between them.
 const MOST: u64 = 256;
 
-/// A send was started, and this is its entry in the ledger.
+/// Whether buffers are compared.
 #[inline(always)]
-pub fn sent(entry: &Entry) {
-    if settings::records(Recording::CONTENTS) {
-        note(entry);
-    }
+pub fn recorded() -> bool {
+    settings::records(Recording::CONTENTS)
 }
 
+/// A send was started, and this is its entry in the ledger.
 #[inline(never)]
-fn note(entry: &Entry) {
+pub fn sent(entry: &Entry) {
     const OTHER: u32 = EntryFlag::BLOCKING.0 | EntryFlag::PARTITIONED.0;
     let is_known = entry.flags.get() & (EntryFlag::GAPLESS.0 | OTHER) == EntryFlag::GAPLESS.0;
     if is_known && entry.buffer.get() != 0 && entry.bytes.get() != 0 {
@@ -76,7 +75,7 @@ fn state(address: u64, bytes: u64, before: u64) -> State {
 /// An operation with a buffer of `bytes` without gaps was started. With a request, the call that completes it at
 /// the origin is not known here.
 pub fn given(record: &OneSided, bytes: u64) {
-    if settings::records(Recording::CONTENTS)
+    if recorded()
         && record.buffer.get() != 0
         && bytes != 0
         && bytes == record.bytes.get()

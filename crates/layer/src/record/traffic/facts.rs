@@ -118,7 +118,9 @@ pub fn send_posted<const QUIET: bool>(
         probed: None,
     };
     let number = held.ledger.sent(held.writer, totals, &line);
-    if let Some(entry) = held.ledger.sent.entry(&totals.ledger_sent, number) {
+    if contents::recorded()
+        && let Some(entry) = held.ledger.sent.entry(&totals.ledger_sent, number)
+    {
         contents::sent(entry);
     }
     number
