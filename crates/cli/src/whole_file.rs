@@ -1,11 +1,12 @@
-//! Files that appear only when complete: readers never see part of a file, and a failed write leaves nothing
-//! behind.
+//! Files that appear only when complete: readers never see part of a file, and a write that fails or is
+//! interrupted leaves nothing behind.
 //!
 //! An evidence file is not replaced by anything else: it may be all that is left of a job, and the input.
 //! Anything that is not a regular file (a device, a pipe, a `/dev/stdout` opened by the shell) is written to
 //! and never replaced.
 
 use anyhow::{Context, Result, bail};
+use mpiscope_job::base::draft::Draft;
 use mpiscope_job::jobs::evidence::is_evidence;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -14,7 +15,7 @@ use std::path::{Path, PathBuf};
 /// How to write to a path.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Way {
-    /// Write a temporary file next to this one and rename it.
+    /// Write a [`Draft`] and let it replace this file.
     Whole(PathBuf),
     /// Write to the existing file.
     Into(PathBuf),
@@ -50,14 +51,17 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<()> {
 /// Like [`write`], for content that is produced piece by piece.
 pub fn stream(path: &Path, content: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
     spare_evidence(path)?;
-    let all = |file: File| {
+    let all = |file: &File| {
         let mut out = BufWriter::new(file);
         content(&mut out)?;
         out.flush()
     };
     let done = match Way::to(path) {
-        Way::Into(path) => open(&path).and_then(all),
-        Way::Whole(file) => replace(&file, all),
+        Way::Into(path) => open(&path).and_then(|file| all(&file)),
+        Way::Whole(file) => Draft::shared(&file).and_then(|draft| {
+            all(draft.file())?;
+            draft.publish()
+        }),
     };
     done.with_context(|| path.display().to_string())
 }
@@ -65,16 +69,6 @@ pub fn stream(path: &Path, content: impl FnOnce(&mut dyn Write) -> io::Result<()
 /// Opens something that is not a regular file, appending to earlier output.
 pub fn open(path: &Path) -> io::Result<File> {
     File::options().append(true).open(path)
-}
-
-fn replace(path: &Path, content: impl FnOnce(File) -> io::Result<()>) -> io::Result<()> {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let draft = path.with_file_name(format!(".{name}.{}", std::process::id()));
-    let done = File::create(&draft).and_then(content).and_then(|()| fs::rename(&draft, path));
-    if done.is_err() {
-        let _gone = fs::remove_file(&draft);
-    }
-    done
 }
 
 #[cfg(test)]

@@ -79,10 +79,11 @@ impl Families {
         }
     }
 
-    /// Adds the metrics of a job.
-    pub fn add(&self, job: &str, seen: &JobSnapshot) {
+    /// Adds the metrics of a job. Users choose the names of their jobs, so a name is unique only with the id of
+    /// the user.
+    pub fn add(&self, job: &str, owner: u32, seen: &JobSnapshot) {
         let report = &seen.report;
-        let own: Labels = vec![("job".to_owned(), job.to_owned())];
+        let own: Labels = vec![("job".to_owned(), job.to_owned()), ("uid".to_owned(), owner.to_string())];
         let set = |family: &Real, value: f64| {
             family.get_or_create(&own).set(value);
         };
@@ -169,18 +170,34 @@ mod tests {
     use mpiscope_job::performance::report::JobReport;
 
     #[test]
+    fn jobs_of_two_users_with_the_same_name_are_not_added_up() {
+        let families = Families::new();
+        for owner in [1000, 1001] {
+            let report = JobReport::new("./a".into(), Vec::new());
+            let seen = JobSnapshot { report, statuses: Vec::new(), silent: 0, errors: Vec::new() };
+            families.add("same", owner, &seen);
+        }
+        let text = families.text().unwrap();
+        for uid in ["1000", "1001"] {
+            let line = format!("mpiscope_mpi_seconds_total{{job=\"same\",uid=\"{uid}\"}} 0.0");
+            assert!(text.lines().any(|known| known == line), "{line}: {text}");
+        }
+    }
+
+    #[test]
     fn names_have_base_units_counters_end_in_total_and_values_of_the_job_are_escaped() {
         let report = JobReport::new("./a \"b\"\n".into(), Vec::new());
         let families = Families::new();
-        families.add("j-1", &JobSnapshot { report, statuses: Vec::new(), silent: 0, errors: Vec::new() });
+        let seen = JobSnapshot { report, statuses: Vec::new(), silent: 0, errors: Vec::new() };
+        families.add("j-1", 1000, &seen);
         let text = families.text().unwrap();
         for line in [
             "# TYPE mpiscope_mpi_seconds counter",
             "# UNIT mpiscope_mpi_seconds seconds",
-            "mpiscope_mpi_seconds_total{job=\"j-1\"} 0.0",
+            "mpiscope_mpi_seconds_total{job=\"j-1\",uid=\"1000\"} 0.0",
             "# TYPE mpiscope_wall_seconds gauge",
-            "mpiscope_ranks{job=\"j-1\"} 0.0",
-            "mpiscope_sent_bytes_total{job=\"j-1\"} 0",
+            "mpiscope_ranks{job=\"j-1\",uid=\"1000\"} 0.0",
+            "mpiscope_sent_bytes_total{job=\"j-1\",uid=\"1000\"} 0",
         ] {
             assert!(text.lines().any(|known| known == line), "{line}: {text}");
         }

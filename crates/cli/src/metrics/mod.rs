@@ -82,7 +82,7 @@ fn text(options: &Options) -> Result<(String, Vec<String>)> {
         errors.extend(elsewhere.not_seen);
         errors.extend(found.errors.iter().cloned());
         if !found.report.ranks.is_empty() {
-            families.add(&job.name, &found);
+            families.add(&job.name, job.owner, &found);
         }
     }
     Ok((families.text()?, errors))

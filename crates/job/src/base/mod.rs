@@ -3,6 +3,7 @@
 pub mod call_fields;
 pub mod clock;
 pub mod clock_offset;
+pub mod draft;
 pub(crate) mod host_name;
 pub mod identity;
 pub mod modules;

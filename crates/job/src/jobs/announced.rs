@@ -1,6 +1,7 @@
 //! Jobs that `mpiscope run` has started from this host on other hosts: it records the hosts in use in its
 //! user's runtime directory.
 
+use crate::base::draft::Draft;
 use crate::jobs::job::{Job, Parts, Starter};
 use crate::jobs::scheduler::SlurmId;
 use crate::runtime;
@@ -11,7 +12,6 @@ use serde::{Deserialize, Serialize};
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use tempfile::NamedTempFile;
 
 const SUFFIX: &str = ".hosts";
 /// Longer files are ignored.
@@ -71,10 +71,9 @@ fn announce_in(
     let began = began(pid).unwrap_or_default();
     let path = place(folder, &HostIdentity::here(), pid);
     let what = Announced { job: job.to_owned(), pid, began, hosts: hosts.to_vec(), slurm };
-    let mut draft = NamedTempFile::new_in(folder)?;
-    serde_json::to_writer(draft.as_file_mut(), &what)?;
-    draft.as_file_mut().flush()?;
-    draft.persist(&path).map_err(|why| why.error)?;
+    let draft = Draft::private(&path)?;
+    draft.file().write_all(&serde_json::to_vec(&what)?)?;
+    draft.publish()?;
     Ok(Announcement(path))
 }
 

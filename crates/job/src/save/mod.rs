@@ -8,6 +8,7 @@ mod disk;
 use self::disk::Disk;
 use crate::Error;
 use crate::base::clock::Moment;
+use crate::base::draft::Draft;
 use crate::base::refusal::Refusal;
 use crate::hosts::other_hosts::Elsewhere;
 use crate::jobs::acquire::{Entry, ProcessLocation};
@@ -41,7 +42,6 @@ use std::io::Write;
 use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
-use tempfile::NamedTempFile;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
 
@@ -81,9 +81,8 @@ pub fn save(
     }
     let seconds = job.stood.unwrap_or_else(|| began.elapsed()).as_secs_f64();
     let fail = |why: std::io::Error| Error::File { path: path.to_owned(), why: why.to_string() };
-    let folder = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let file = NamedTempFile::new_in(folder).map_err(fail)?;
-    let mut archive = Archive::new(file.as_file()).map_err(fail)?;
+    let draft = Draft::private(path).map_err(fail)?;
+    let mut archive = Archive::new(draft.file()).map_err(fail)?;
     let mut saved = Saved { not_seen: elsewhere.not_seen, ..Saved::default() };
     let places = Places::default();
     copy_processes(job, stacks, &places, &recorder, &mut saved, |number, copied| {
@@ -99,8 +98,8 @@ pub fn save(
     archive.text(SYMBOLS, &recorder.into_symbols()).map_err(fail)?;
     archive.text(MANIFEST, &manifest).map_err(fail)?;
     archive.finish().map_err(fail)?;
-    saved.bytes = file.as_file().metadata().map_err(fail)?.len();
-    file.persist(path).map_err(|why| fail(why.error))?;
+    saved.bytes = draft.file().metadata().map_err(fail)?.len();
+    draft.publish().map_err(fail)?;
     Ok(saved)
 }
 

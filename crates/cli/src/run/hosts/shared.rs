@@ -1,15 +1,16 @@
 //! Hosts without a connection: each puts its evidence file into a shared folder, from which the reporting
 //! host takes it.
 //!
-//! The folder is private to the user. Files are renamed into place, so they are complete when they appear.
+//! The folder is private to the user. Files are complete when they appear.
 
 use super::FromHost;
+use mpiscope_job::base::draft::Draft;
 use mpiscope_job::jobs::evidence;
 use mpiscope_job::sources::host_identity::HostIdentity;
 use std::collections::BTreeSet;
 use std::fs::{self, DirBuilder, File};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -53,13 +54,10 @@ impl Shared {
     /// # Errors
     /// If it cannot be written.
     pub fn put(&self, evidence: &Path) -> io::Result<()> {
-        let draft = self.file.with_extension("draft");
-        let _old = fs::remove_file(&draft);
-        let mut options = File::options();
-        let mut file = options.write(true).create_new(true).mode(0o600).open(&draft)?;
-        io::copy(&mut File::open(evidence)?, &mut file)?;
-        file.sync_all()?;
-        fs::rename(&draft, &self.file)
+        let draft = Draft::private(&self.file)?;
+        io::copy(&mut File::open(evidence)?, &mut draft.file())?;
+        draft.file().sync_all()?;
+        draft.publish()
     }
 
     /// Waits until the part has been taken. If that does not happen in time, removes it again and returns
