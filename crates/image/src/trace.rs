@@ -6,6 +6,8 @@
 
 use crate::cell::{W16, W32, W64};
 use crate::layout::SectionKind;
+use crate::one_sided::OneSided;
+use crate::traffic::Entry;
 use crate::{Error, Image, Source};
 use std::mem::{offset_of, size_of};
 use std::ops::Range;
@@ -15,6 +17,8 @@ use std::sync::atomic::{Ordering, fence};
 pub const MOST_RINGS: u64 = 1024;
 /// Maximum number of calls in a ring.
 pub const MOST_CALLS: u64 = 1 << 26;
+/// With a trace, each ring of messages has room for one message per this many calls of a thread.
+pub const CALLS_PER_MESSAGE: u64 = 4;
 
 /// The ring of a thread's record.
 #[repr(C, align(64))]
@@ -81,6 +85,14 @@ pub fn size(text: &str) -> Option<u64> {
             None => text.parse().ok(),
         },
     }
+}
+
+/// Returns the room that a process needs for the messages and one-sided operations of a trace of this size, in
+/// bytes: rings of messages sent, of messages received, and of one-sided operations, all equally long.
+#[must_use]
+pub const fn messages_size(bytes: u64) -> u64 {
+    let each = 2 * size_of::<Entry>() + size_of::<OneSided>();
+    (bytes / size_of::<Called>() as u64 / CALLS_PER_MESSAGE).saturating_mul(each as u64)
 }
 
 /// Parses the time window in which calls are kept, as given by `MPISCOPE_TRACE_WINDOW`: two numbers of
@@ -174,6 +186,14 @@ mod tests {
         let read = ["0,5", "60000, ", "5,5", "7,3", "5", ",5", "x,5", "1,99999999999999999"].map(window);
         let (first, open) = (Some(0..5_000_000), Some(60_000_000_000..u64::MAX));
         assert_eq!(read, [first, open, None, None, None, None, None, None]);
+    }
+
+    #[test]
+    fn the_rings_of_messages_have_one_record_each_for_four_calls() {
+        let one = (2 * size_of::<Entry>() + size_of::<OneSided>()) as u64;
+        let sizes = [0, 3, 4, 4000].map(|calls| messages_size(calls * size_of::<Called>() as u64));
+        assert_eq!(sizes, [0, 0, one, 1000 * one]);
+        assert_eq!(messages_size(u64::MAX), u64::MAX);
     }
 
     #[test]

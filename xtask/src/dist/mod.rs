@@ -44,7 +44,7 @@ pub struct Args {
     architecture: Architecture,
 }
 
-#[derive(Clone, Copy, Subcommand)]
+#[derive(Subcommand)]
 enum What {
     /// Manual pages, generated from the command line definition
     Man,
@@ -59,7 +59,12 @@ enum What {
     /// Run the commands on the pages for new users, from the wheel and the archive; part of `check`
     Pages,
     /// Pack the libraries for tool authors as for a registry, and build the packages
-    Crates,
+    Crates {
+        /// Also check that the libraries' versions promise no more than holds since this revision, that of
+        /// the last release (semantic versioning); needs cargo-semver-checks
+        #[arg(long, value_name = "REV")]
+        since: Option<String>,
+    },
     /// Build the archive twice, in two folders, and compare the results
     Reproducible,
 }
@@ -70,14 +75,14 @@ pub fn run(args: &Args) -> Result<()> {
     let out = out.canonicalize()?;
     let systems = if args.native { Systems::Native } else { Systems::Old };
     let how = How { systems, architecture: args.architecture };
-    match args.what {
+    match &args.what {
         What::Man => man::run(&out.join("man")),
         What::Archive => archive::run(&out, how).map(|_| ()),
         What::Deb => debian::run(&out, how),
         What::Wheel => wheel::run(&out, how),
         What::Check => installed::run(&out, how),
         What::Pages => installed::run_pages(&out, how),
-        What::Crates => crates::run(),
+        What::Crates { since } => crates::run(since.as_deref()),
         What::Reproducible => reproducible::run(&out, how),
     }
 }

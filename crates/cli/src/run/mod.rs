@@ -37,10 +37,11 @@ mod wrapper;
 
 use crate::attach::tmux;
 use crate::open_files;
-use crate::render::complain;
+use crate::render::{bytes, complain};
 use crate::seconds;
 use anyhow::{Context, Result, bail};
 use collector::Collector;
+use mpiscope_job::performance::trace;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -106,7 +107,7 @@ const LONGEST: f64 = 1e9;
 /// Parses a size as the layer reads it from `MPISCOPE_TRACE`.
 fn trace_size(text: &str) -> Result<String, String> {
     let wrong = || "write a size from 4K to 4G, such as 64M".to_owned();
-    let bytes = mpiscope_job::performance::trace::size(text).ok_or_else(wrong)?;
+    let bytes = trace::size(text).ok_or_else(wrong)?;
     if (1 << 12..=1 << 32).contains(&bytes) { Ok(text.to_owned()) } else { Err(wrong()) }
 }
 
@@ -134,16 +135,18 @@ fn trace_window(text: &str) -> Result<TraceWindow, String> {
         }
     };
     let milliseconds = format!("{},{}", ms(from)?, ms(to)?);
-    mpiscope_job::performance::trace::window(&milliseconds).ok_or_else(wrong)?;
+    trace::window(&milliseconds).ok_or_else(wrong)?;
     Ok(TraceWindow { typed: text.to_owned(), milliseconds })
 }
 
-/// Returns the message shown before a traced run. The ledger holds one 128-byte message for every four
-/// 64-byte calls, both for sent and for received messages.
+/// Returns the message shown before a traced run.
 fn traces_need(size: &str) -> String {
-    let bytes = crate::render::bytes(mpiscope_job::performance::trace::size(size).unwrap_or(0));
+    let calls = trace::size(size).unwrap_or(0);
     format!(
-        "the trace needs up to {bytes} for each thread that calls MPI, and as much again for the messages of each process"
+        "the trace needs up to {} for each thread that calls MPI, and up to {} for the messages and one-sided operations of \
+         each process",
+        bytes(calls),
+        bytes(trace::messages_size(calls))
     )
 }
 

@@ -23,7 +23,7 @@ use crate::jobs::placement::Placement;
 use crate::jobs::spawned;
 use crate::model::locate::Locate;
 use crate::model::objects::{FileContext, Kind, Reader};
-use crate::model::process::Process;
+use crate::model::process::{Process, ThreadFacts};
 use crate::model::rank::{Rank, SymbolContext};
 use crate::model::rank_status::RankStatus;
 use crate::model::thread_stack::ThreadStack;
@@ -213,14 +213,11 @@ impl Copied {
         let copied = Image::open(InMemory(bytes)).map_err(damaged)?;
         let own = Process::read(&copied, Some(moment)).map_err(damaged)?;
         let seen = found.process(&copied, moment, &places.files).map_err(damaged)?;
-        let caller =
-            |(own, seen): (&crate::model::process::ThreadFacts, &crate::model::process::ThreadFacts)| {
-                (own.return_address != seen.return_address).then_some((seen.index, seen.return_address))
-            };
+        let caller = |(own, seen): (&ThreadFacts, &ThreadFacts)| {
+            (own.return_address != seen.return_address).then_some((seen.index, seen.return_address))
+        };
         let number =
-            |(own, seen): (&crate::model::process::ThreadFacts, &crate::model::process::ThreadFacts)| {
-                (own.tid != seen.tid).then_some((own.tid, seen.tid))
-            };
+            |(own, seen): (&ThreadFacts, &ThreadFacts)| (own.tid != seen.tid).then_some((own.tid, seen.tid));
         let others = live::others(found, &seen, places);
         let tids = seen.threads.iter().map(|thread| thread.tid).filter(|tid| *tid != 0);
         let tids = tids.chain(others.iter().copied());

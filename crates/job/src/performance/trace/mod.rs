@@ -17,7 +17,7 @@ mod rank;
 mod tests;
 
 pub use arrows::{End, Message};
-pub use mpiscope_image::trace::{size, window};
+pub use mpiscope_image::trace::{messages_size, size, window};
 
 use crate::jobs::job::Job;
 use crate::jobs::live_process::Reader;

@@ -10,15 +10,14 @@ use crate::record::trace;
 use mpi_abi::Abi;
 use mpiscope_image::layout::{Loss, Recording, SectionKind};
 use mpiscope_image::objects::Datatype;
+use mpiscope_image::trace::CALLS_PER_MESSAGE;
 use mpiscope_image::traffic::{Entry, EntryFlag, Traffic};
 use mpiscope_image::{W64, Writer};
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-/// Number of entries of a ring, unless set by `MPISCOPE_LEDGER`.
+/// Number of entries of a ring, unless set by `MPISCOPE_LEDGER`; more with a large trace.
 pub const DEFAULT_CAPACITY: usize = 4096;
-/// With a trace, a ring has room for one message per this many calls of a thread, if that is more.
-const MESSAGES_OF_TRACE: usize = 4;
 /// Maximum number of entries that is accepted.
 pub const MOST: usize = 1 << 26;
 
@@ -189,7 +188,7 @@ pub fn capacity() -> usize {
         return set;
     }
     let wanted = settings::number(c"MPISCOPE_LEDGER")
-        .unwrap_or_else(|| DEFAULT_CAPACITY.max(trace::capacity() / MESSAGES_OF_TRACE));
+        .unwrap_or_else(|| DEFAULT_CAPACITY.max(trace::capacity() / CALLS_PER_MESSAGE as usize));
     if wanted == 0 { 0 } else { wanted.min(MOST).next_power_of_two() }
 }
 
