@@ -4,7 +4,7 @@
 //! asks the library which of the parent's attributes the copy has. Fortran bindings that bypass the C
 //! functions have [hooks of their own](crate::record::fortran_hooks::attributes).
 //!
-//! Memory: 120 bytes per keyval, 136 per attribute, and an index entry each.
+//! Memory: for each keyval and each attribute a record and an index entry.
 #![allow(unsafe_code)]
 
 use super::table::Object;

@@ -1,6 +1,6 @@
 //! Error handlers: what made them, and which one is attached to each object.
 //!
-//! Memory: 128 bytes and an index entry.
+//! Memory: a record and an index entry.
 #![allow(unsafe_code)]
 
 use super::table::Object;

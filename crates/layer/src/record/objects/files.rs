@@ -1,4 +1,4 @@
-//! Files. Memory: 296 bytes, an index entry, the name, and 4 kB from the first collective call on.
+//! Files. Memory: a record, an index entry, the name, and 4 kB from the first collective call on.
 
 use super::table::Object;
 use super::{Site, arena, comms, facts, free, infos, new_handle, output, recorder, succeeded};

@@ -3,7 +3,7 @@
 //! A library may return one handle for several equal groups (`MPI_Comm_group` does). There is one record for
 //! it, which counts the handles that the program has to free.
 //!
-//! Memory: 152 bytes, an index entry, and 8 bytes per member unless they are those of the world or of the
+//! Memory: a record, an index entry, and 8 bytes per member unless they are those of the world or of the
 //! communicator.
 
 use super::table::Object;

@@ -3,7 +3,7 @@
 //! The pairs are one sequence of bytes, which is never altered: each change makes a new one. An object that
 //! was given an info can therefore keep the pairs of that moment by sharing the sequence.
 //!
-//! Memory: 144 bytes, an index entry, and the pairs.
+//! Memory: a record, an index entry, and the pairs.
 
 use super::table::Object;
 use super::{Site, arena, ask, comms, facts, free, new_handle, output, succeeded};

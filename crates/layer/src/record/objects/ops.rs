@@ -1,4 +1,4 @@
-//! Reduction operations. Memory: 120 bytes and an index entry.
+//! Reduction operations. Memory: a record and an index entry.
 
 use super::table::Object;
 use super::{Site, arena, facts, free, language, new_handle, output, succeeded};

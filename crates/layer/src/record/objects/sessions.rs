@@ -1,4 +1,4 @@
-//! Sessions. Memory: 128 bytes and an index entry.
+//! Sessions. Memory: a record and an index entry.
 
 use super::table::Object;
 use super::{Site, arena, errhandlers, facts, free, infos, new_handle, output, succeeded};

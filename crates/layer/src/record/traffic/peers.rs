@@ -7,7 +7,7 @@
 //! A request may outlive its communicator. So before an array changes hands, requests and messages that still
 //! refer to it drop the reference ([`forget`]); their further events count for the process only.
 //!
-//! Memory: 64 bytes per rank, for each communicator on which messages were sent or received.
+//! Memory: a record per rank, for each communicator on which messages were sent or received.
 
 use super::spare_peers;
 use super::state::State;

@@ -26,7 +26,7 @@
 //!
 //! # Memory
 //!
-//! 472 bytes of record, an index entry, and 8 bytes per member unless the array is shared.
+//! A record, an index entry, and 8 bytes per member unless the array is shared.
 
 mod hooks;
 mod members;

@@ -11,7 +11,7 @@
 //!
 //! # Memory
 //!
-//! 240 bytes of record and an index entry. Constructors with arrays take a block of [`super::arena`]: 8 bytes
+//! A record and an index entry. Constructors with arrays take a block of [`super::arena`]: 8 bytes
 //! per length and displacement, and for a structure 24 more per type.
 
 pub mod built_in;

@@ -1,8 +1,8 @@
 //! Windows: memory, epochs, one-sided operations.
 //!
-//! Memory: 400 bytes, an index entry, 8 bytes per lock held, 4 kB from the first lock on, and 4 kB from the
+//! Memory: a record, an index entry, 8 bytes per lock held, 4 kB from the first lock on, and 4 kB from the
 //! first collective call on; with operations, 8 bytes per rank for windows of up to 4096 ranks. While messages
-//! are recorded, a ring of 136 bytes for each of the newest operations and synchronizing calls of the process.
+//! are recorded, a ring of the newest operations and synchronizing calls of the process.
 
 mod create;
 mod ends;
