@@ -35,13 +35,10 @@ mod pending;
 mod races;
 mod rma;
 mod strict;
+mod unreceived;
 mod wrong_ends;
 
-use super::why::messages::Pairs;
-use super::why::{
-    Message, Outcome, Peer, ProcessIndex, RIGHT_LAUNCHER, Receive, Snapshot, Words, disagreements, whole,
-    worlds,
-};
+use super::why::{RIGHT_LAUNCHER, Words, disagreements, whole, worlds};
 use crate::jobs::worlds::{Members, Worlds};
 use crate::model::objects::Kind as Object;
 use crate::observation::{Observation, Raised, Stage};
@@ -49,8 +46,7 @@ use crate::questions::leaks::Leak;
 pub(in crate::questions) use failed::wrong_use;
 pub use pending::finalizes;
 use serde::Serialize;
-use std::collections::{BTreeMap, HashMap, HashSet};
-use std::sync::Arc;
+use std::collections::{BTreeMap, HashMap};
 
 /// Maximum number of findings listed per kind; one more then counts the rest.
 const MOST: usize = 256;
@@ -152,7 +148,7 @@ pub fn findings(observations: &[Observation], leaks: &[Leak]) -> Vec<Finding> {
     // A process that has not called MPI_Finalize may yet receive what is missing.
     let at_the_end = |seen: &Observation| seen.stage == Stage::Finalized || finalizes(seen);
     if !observations.is_empty() && observations.iter().all(at_the_end) {
-        found.extend(unreceived(observations, &snapshot, &words, &whose));
+        found.extend(unreceived::unreceived(observations, &snapshot, &words, &whose));
         let differ: Vec<_> = differ.iter().filter_map(|one| Some(one.groups.first()?.0.comm)).collect();
         found.extend(absent::never_entered(&snapshot, &words, &differ));
     }
@@ -209,72 +205,6 @@ fn singletons(words: &Words<'_>) -> Option<Finding> {
     let sentence = format!("{}; {RIGHT_LAUNCHER}", words.singletons()?);
     let all = (0..).zip(&words.snapshot.processes).map(|(index, _)| index);
     Some(Finding { kind: Kind::NOT_ONE_JOB, ranks: words.members(all), line: None, sentence })
-}
-
-/// Key for equal messages of a sender: receiver, communicator, tag, line.
-type Alike = (ProcessIndex, u32, i32, Option<Arc<str>>);
-
-fn unreceived(
-    observations: &[Observation],
-    snapshot: &Snapshot,
-    words: &Words<'_>,
-    whose: &Whose,
-) -> Vec<Finding> {
-    // What a request received after it was freed is unknown.
-    let untold = pending::untold(observations, whose);
-    let is_untold = |message: &Message| {
-        let fits = |(who, tag): &(Members, Option<i32>)| {
-            tag.is_none_or(|tag| tag == message.tag) && *who == words.members([message.to])
-        };
-        untold.iter().any(fits)
-    };
-    let pairs = Pairs::of(snapshot);
-    let met = || pairs.posted().iter().filter_map(|(posted, sent)| Some((*posted, (*sent)?)));
-    let awaited: HashSet<*const Message> =
-        met().map(|(_, (_, message))| std::ptr::from_ref(message)).collect();
-    // A receive from any source does not tell which message it took.
-    let wild: Vec<(ProcessIndex, &Receive)> = met()
-        .filter(|((_, receive), _)| receive.matches.from == Peer::Any)
-        .map(|(posted, _)| posted)
-        .collect();
-    let may_be = |sender, message: &Message| {
-        wild.iter().any(|(to, receive)| *to == message.to && receive.matches.fits(sender, message))
-    };
-    let mut found: BTreeMap<(ProcessIndex, Alike), (u64, &Message)> = BTreeMap::new();
-    for (sender, process) in (0..).zip(&snapshot.processes) {
-        // The last message of a call that cannot succeed has not been sent.
-        let cannot_succeed = process.failed.iter().filter(|one| matches!(one.outcome, Outcome::Given(_)));
-        let unsent: HashSet<*const Message> = cannot_succeed
-            .filter_map(|one| process.sent.iter().rfind(|message| message.place == one.place))
-            .map(std::ptr::from_ref)
-            .collect();
-        let is_sent = |message: &&Message| !unsent.contains(&std::ptr::from_ref(*message));
-        for message in process.sent.iter().filter(|message| !is_untold(message)).filter(is_sent) {
-            // Messages matched but not received, and those whose receive is not complete, are reported
-            // elsewhere.
-            if pairs.is_matched(message)
-                || awaited.contains(&std::ptr::from_ref(message))
-                || may_be(sender, message)
-            {
-                continue;
-            }
-            let alike = (message.to, message.comm, message.tag, message.place.clone());
-            found.entry((sender, alike)).or_insert((0, message)).0 += 1;
-        }
-    }
-    let finding = |((sender, _), (count, message)): ((ProcessIndex, Alike), (u64, &Message))| {
-        let what = match count {
-            1 => words.sent(message),
-            _ => format!("{count} times {}", words.sent(message)),
-        };
-        Finding {
-            kind: Kind::MESSAGE_NEVER_RECEIVED,
-            ranks: words.members([sender]),
-            line: message.place.as_deref().map(str::to_owned),
-            sentence: format!("rank {} sent {what}, which nobody received", words.rank(sender)),
-        }
-    };
-    found.into_iter().map(finding).collect()
 }
 
 fn leaked(leak: &Leak, kind: Kind) -> Finding {
