@@ -1,15 +1,15 @@
 //! `cargo xtask check`: all checks of the sources that need no job.
 //!
 //! Formatting, lints, generated files, the lock-free parts under loom's model checker, fuzz targets, the
-//! minimum supported Rust version together with the other architecture, and licenses and sources of
-//! dependencies. Checks that this machine cannot run are reported as skipped, with the reason and the remedy.
+//! minimum supported Rust version together with the other architecture, whether the libraries can be packed, and
+//! licenses and sources of dependencies. Checks that this machine cannot run are reported as skipped, with the reason and the remedy.
 
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 
-use crate::{build, fuzz, r#gen};
+use crate::{build, dist, fuzz, r#gen};
 
 /// The architecture for which the code is only compiled.
 const OTHER_TARGET: &str = "aarch64-unknown-linux-gnu";
@@ -43,13 +43,14 @@ enum Outcome {
     Skipped(String),
 }
 
-const CHECKS: [Check; 7] = [
+const CHECKS: [Check; 8] = [
     ("format", format),
     ("lints", lints),
     ("generated files", generated),
     ("models (loom)", models),
     ("fuzz targets", fuzz_targets),
     ("oldest Rust, for the other architecture", oldest_rust_for_the_other_architecture),
+    ("packages", packages),
     ("dependencies", dependencies),
 ];
 
@@ -134,6 +135,11 @@ fn oldest_version() -> Result<String> {
         std::fs::read_to_string(&manifest).with_context(|| format!("cannot read {}", manifest.display()))?;
     let line = text.lines().find_map(|line| line.strip_prefix("rust-version = "));
     Ok(line.context("Cargo.toml has no rust-version")?.trim_matches('"').to_owned())
+}
+
+/// A library that depends on a crate that is not published cannot be published.
+fn packages() -> Result<Outcome> {
+    passed(dist::crates::pack())
 }
 
 /// Licenses, sources and duplicates. Advisories need a database that is not fetched here.

@@ -1,27 +1,30 @@
 //! Packs the libraries for tool authors as for a registry, builds the packages, and compares the libraries with those
-//! of an earlier revision.
+//! of an earlier revision. The libraries are the crates that do not say `publish = false`.
 
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 use anyhow::{Result, bail};
 
 use crate::build;
 
-/// In the order of their dependencies.
-const LIBRARIES: [&str; 6] =
-    ["mpi-abi", "mpiscope-image", "mpiscope-target", "mpiscope-debug-interfaces", "mpiscope-job", "mpit"];
-
 /// A dry run: publishes nothing. `since` is the revision of the last release.
 pub fn run(since: Option<&str>) -> Result<()> {
-    let mut command = build::cargo();
-    command.args(["publish", "--dry-run", "--quiet", "--locked"]);
-    build::run(command.args(packages()))?;
-    println!("ready to publish: {}", LIBRARIES.join(", "));
+    build::run(&mut publish())?;
+    println!("ready to publish");
     since.map_or(Ok(()), compare)
 }
 
-fn packages() -> impl Iterator<Item = &'static str> {
-    LIBRARIES.iter().flat_map(|library| ["--package", library])
+/// Packs the libraries, without building the packages.
+pub fn pack() -> Command {
+    let mut command = publish();
+    command.args(["--no-verify", "--allow-dirty"]);
+    command
+}
+
+fn publish() -> Command {
+    let mut command = build::cargo();
+    command.args(["publish", "--workspace", "--dry-run", "--quiet", "--locked"]);
+    command
 }
 
 /// Fails if a program that uses a library as of that revision might not compile with the present one, although
@@ -33,6 +36,5 @@ fn compare(since: &str) -> Result<()> {
         bail!("cargo-semver-checks is not installed (cargo install cargo-semver-checks)");
     }
     let mut command = build::cargo();
-    command.args(["semver-checks", "--baseline-rev", since]).args(packages());
-    build::run(&mut command)
+    build::run(command.args(["semver-checks", "--workspace", "--baseline-rev", since]))
 }

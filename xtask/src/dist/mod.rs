@@ -16,7 +16,7 @@ use compile::{Architecture, How, Systems};
 
 mod archive;
 mod compile;
-mod crates;
+pub mod crates;
 mod debian;
 mod installed;
 mod man;
