@@ -5,6 +5,7 @@
 //! anything is certain; everything else is called a problem only once it has lasted, and much longer than
 //! earlier polling loops of these ranks did.
 
+use super::left_out::SEVERAL;
 use super::{Case, Reason};
 use crate::observation::NOTHING_ACTIVE;
 use crate::questions::why::blocked::Blocked;
@@ -31,7 +32,12 @@ impl Case<'_> {
         if never.is_none() && !self.lasts(found, who.len()) {
             return Some(self.may_go_on(poller, &ranks(&who), verb(&who, "polls", "poll")));
         }
-        let near = self.near_miss(found, u8::MAX);
+        let near = self
+            .near_miss(found, u8::MAX)
+            .or_else(|| self.not_started(found))
+            .or_else(|| self.left_out(found, SEVERAL))
+            .or_else(|| self.fewer(found))
+            .or_else(|| self.left_out(found, 1));
         let (activity, next) = match &near {
             Some(near) => (near.verdict.clone(), near.next.as_str()),
             None => (
