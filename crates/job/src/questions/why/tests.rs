@@ -346,7 +346,7 @@ fn any_of_the_ranks_that_may_act_suffices_and_all_that_must_act_are_needed() {
     let said = look(&scene);
     assert_eq!((said.kind, said.stuck.to_string().as_str()), (Kind::RMA, "[0-2]"));
     assert!(
-        said.verdict.contains("one of ranks [1-2] to act, of which rank 1 is in MPI_Recv"),
+        said.verdict.contains("one of ranks [1-2] to act; rank 1 is in MPI_Recv"),
         "{}",
         said.verdict
     );

@@ -10,8 +10,8 @@ use super::{Case, Reason};
 use crate::observation::NOTHING_ACTIVE;
 use crate::questions::why::blocked::Blocked;
 use crate::questions::why::collectives;
-use crate::questions::why::snapshot::{Call, Need, Peer, Process, ProcessIndex, Wait};
-use crate::questions::why::verdict::Kind;
+use crate::questions::why::snapshot::{Call, Message, Need, Peer, Process, ProcessIndex, Wait};
+use crate::questions::why::verdict::{Culprit, Kind};
 use crate::questions::why::words::{ranks, verb};
 
 /// Seconds of polling that make it a problem if all others wait in calls.
@@ -33,7 +33,8 @@ impl Case<'_> {
             return Some(self.may_go_on(poller, &ranks(&who), verb(&who, "polls", "poll")));
         }
         let near = self
-            .near_miss(found, u8::MAX)
+            .polled_past(found)
+            .or_else(|| self.near_miss(found, u8::MAX))
             .or_else(|| self.not_started(found))
             .or_else(|| self.left_out(found, SEVERAL))
             .or_else(|| self.fewer(found))
@@ -64,17 +65,46 @@ impl Case<'_> {
         );
         let mut reason = Reason::new(Kind::POLLING, verdict, next);
         let absent = self.absent(poller, live);
+        let mut all: Vec<Culprit> = near.into_iter().flat_map(|near| near.culprits).collect();
         match absent.is_empty() {
-            true => reason = reason.blaming(self.culprit(poller)),
-            false => reason.culprits.extend(self.culprits(absent)),
+            true if all.is_empty() => all.push(self.culprit(poller)),
+            true => {}
+            false => all.extend(self.culprits(absent)),
         }
-        reason.certain = never.is_some();
-        for culprit in near.into_iter().flat_map(|near| near.culprits) {
+        for culprit in all {
             if !reason.culprits.contains(&culprit) {
                 reason.culprits.push(culprit);
             }
         }
+        reason.certain = never.is_some();
         Some(reason)
+    }
+
+    /// A message whose receipt its sender waits for, while its receiver polls for several things in turn: only the
+    /// latest of these is known, but it has asked for all of them since.
+    fn polled_past(&self, found: &Blocked) -> Option<Reason> {
+        let in_turn = |call: &Call| matches!(&call.wait, Wait::Any(needs) if needs.len() > 1);
+        let receivers = found.stuck().filter(|one| self.polls(*one).any(in_turn));
+        let mut left = receivers.flat_map(|one| self.pairs().left(one));
+        let awaited = |sender: ProcessIndex, message: &Message| {
+            let is_it = |need: &Need| {
+                matches!(need, Need::Receiver(sent)
+                    if (sent.to, sent.comm, sent.tag) == (message.to, message.comm, message.tag))
+            };
+            let calls = || self.process(sender).into_iter().flat_map(Process::calls);
+            calls().any(|call| call.wait.needs().iter().any(is_it))
+        };
+        let (sender, message) =
+            *left.find(|(sender, message)| !self.pairs().is_matched(message) && awaited(*sender, message))?;
+        let verdict = format!(
+            "rank {} sent {} and waits until it is received, but rank {} polls for something else",
+            self.words.rank(sender),
+            self.words.sent(message),
+            self.words.rank(message.to)
+        );
+        let next = "compare tag and communicator of that message with those that its receiver polls for";
+        let reason = Reason::new(Kind::MESSAGE_NEVER_RECEIVED, verdict, next);
+        Some(reason.blaming(self.culprit(sender)).blaming(self.culprit(message.to)))
     }
 
     /// The calls a process polls with.
