@@ -345,11 +345,7 @@ fn any_of_the_ranks_that_may_act_suffices_and_all_that_must_act_are_needed() {
     scene.receive(2, Peer::One(0), 1);
     let said = look(&scene);
     assert_eq!((said.kind, said.stuck.to_string().as_str()), (Kind::RMA, "[0-2]"));
-    assert!(
-        said.verdict.contains("one of ranks [1-2] to act; rank 1 is in MPI_Recv"),
-        "{}",
-        said.verdict
-    );
+    assert!(said.verdict.contains("one of ranks [1-2] to act; rank 1 is in MPI_Recv"), "{}", said.verdict);
 
     let mut scene = Scene::of(3);
     action(&mut scene, 0, &[1, 2], true);

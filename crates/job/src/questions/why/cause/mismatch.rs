@@ -3,7 +3,7 @@
 use super::{Case, Reason};
 use crate::questions::why::blocked::Endless;
 use crate::questions::why::collectives::{self, Mismatch};
-use crate::questions::why::snapshot::Snapshot;
+use crate::questions::why::snapshot::{FREED, ProcessIndex, Snapshot};
 use crate::questions::why::verdict::{Culprit, Kind};
 use std::collections::HashSet;
 
@@ -12,8 +12,19 @@ impl Case<'_> {
     pub(super) fn mismatches(&self) -> Vec<Reason> {
         let mut known = HashSet::new();
         let mut all = standing(self.snapshot, self.acts);
+        all.retain(|mismatch| !self.frees_at_the_end(mismatch));
         all.retain(|mismatch| mismatch.groups.first().is_some_and(|(first, _)| known.insert(first.comm)));
         all.iter().filter_map(|mismatch| self.mismatch(mismatch)).collect()
+    }
+
+    /// Whether the mismatch is that ranks which have nothing else to do free an object: a library may free its
+    /// own in `MPI_Finalize`. What holds up the others is that they have got there.
+    fn frees_at_the_end(&self, mismatch: &Mismatch<'_>) -> bool {
+        let over = |one: &ProcessIndex| {
+            self.process(*one).is_some_and(|process| process.is_gone() || collectives::is_finalizing(process))
+        };
+        let mut freeing = mismatch.groups.iter().skip(1).flat_map(|(_, ranks)| ranks);
+        mismatch.difference == FREED && freeing.all(over)
     }
 
     fn mismatch(&self, mismatch: &Mismatch<'_>) -> Option<Reason> {
