@@ -1,5 +1,6 @@
 //! Verdicts on small jobs, and checks that exactly the processes that can never be released are found.
 
+mod applications;
 mod between;
 mod by_force;
 mod elsewhere;

@@ -18,6 +18,9 @@ use crate::questions::why::words::{ranks, verb};
 const LONG: f64 = 2.0;
 /// The same if several poll: each of them may be waiting for its clock.
 const LONG_OF_SEVERAL: f64 = 3.0;
+/// The same if all poll for whatever anybody may send: programs that are driven by events do so while there are
+/// none.
+const LONG_OF_IDLE: f64 = 30.0;
 /// Multiple of the longest earlier loop that makes it a problem.
 const LONGER: f64 = 4.0;
 
@@ -123,8 +126,23 @@ impl Case<'_> {
         let calls = || found.stuck().flat_map(|one| self.polls(one));
         let shortest = calls().map(|call| call.age_s.unwrap_or(0.0)).fold(f64::INFINITY, f64::min);
         let before = calls().map(|call| call.polled_before_s).fold(0.0, f64::max);
-        let least = if pollers == 1 { LONG } else { LONG_OF_SEVERAL };
+        let least = match pollers {
+            _ if self.is_idle(found) => LONG_OF_IDLE,
+            1 => LONG,
+            _ => LONG_OF_SEVERAL,
+        };
         shortest >= least.max(LONGER * before)
+    }
+
+    /// Whether all processes poll for messages from any source, and none has come.
+    fn is_idle(&self, found: &Blocked) -> bool {
+        let from_any =
+            |need: &Need| matches!(need, Need::Message(receive) if receive.matches.from == Peer::Any);
+        let only = |call: &Call| call.polling && call.wait.needs().iter().all(from_any);
+        found.stuck().all(|one| {
+            let process = self.process(one);
+            process.is_some_and(|process| process.calls().all(only)) && self.pairs().left(one).is_empty()
+        })
     }
 
     /// Whether not even the poller itself could bring about what it polls for.

@@ -189,7 +189,7 @@ impl Case<'_> {
     }
 
     /// A process waits for one that is in `MPI_Finalize` and will do nothing else.
-    fn finalizing(&self, found: &Blocked) -> Option<Reason> {
+    pub(super) fn finalizing(&self, found: &Blocked) -> Option<Reason> {
         let over = |index: ProcessIndex| self.process(index).is_some_and(collectives::is_finalizing);
         let mut seen = HashSet::new();
         // A library may have kept a copy of what a call sends that also receives.
