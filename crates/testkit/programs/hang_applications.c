@@ -21,7 +21,7 @@ static void sparse_exchange(int tag_of_last)
     MPI_Status status;
     MPI_Request sends[2], barrier = MPI_REQUEST_NULL;
     MPI_Issend(&value, 1, MPI_INT, (rank + 1) % size, 7, MPI_COMM_WORLD, &sends[0]);
-    MPI_Issend(&value, 1, MPI_INT, (rank + 2) % size, tag_of_last, MPI_COMM_WORLD, &sends[1]); /* here: sparse_exchange_with_two_tags */
+    MPI_Issend(&value, 1, MPI_INT, (rank + 2) % size, tag_of_last, MPI_COMM_WORLD, &sends[1]);
     while (!done) {
         MPI_Iprobe(MPI_ANY_SOURCE, 7, MPI_COMM_WORLD, &there, &status);
         if (there)
@@ -144,7 +144,7 @@ static void work(int gives_up)
         if (gives_up && value >= MISTAKE)
             return;
     }
-    send(0, 2, MPI_COMM_WORLD); /* here: worker_gives_up */
+    send(0, 2, MPI_COMM_WORLD);
 }
 
 /* scenario worker_gives_up 5 message-never-sent culprit 3 says rank 3 did not */
@@ -155,7 +155,7 @@ static void worker_gives_up(void)
     if (rank > 0)
         work(rank == 3);
     while (rank == 0 && stopped < size - 1) {
-        MPI_Recv(&asks, 1, MPI_INT, MPI_ANY_SOURCE, 1, MPI_COMM_WORLD, &status);
+        MPI_Recv(&asks, 1, MPI_INT, MPI_ANY_SOURCE, 1, MPI_COMM_WORLD, &status); /* here: worker_gives_up */
         value = given;
         if (given++ < 10 * ROUNDS)
             send(status.MPI_SOURCE, 3, MPI_COMM_WORLD);
@@ -170,12 +170,12 @@ static jmp_buf top;
 /* scenario ring_left_by_a_jump 3 message-never-sent culprit 1 says rank 1 is in MPI_Finalize */
 static void ring_left_by_a_jump(void)
 {
-    int from_before;
+    int received, after = (rank + 1) % size, before = (rank + size - 1) % size;
+    const MPI_Comm world = MPI_COMM_WORLD;
     if (setjmp(top))
         return;
     for (int i = 0; i < ROUNDS; i++) {
-        MPI_Sendrecv(&value, 1, MPI_INT, (rank + 1) % size, 3, &from_before, 1, MPI_INT, (rank + size - 1) % size, 3,
-                     MPI_COMM_WORLD, MPI_STATUS_IGNORE); /* here: ring_left_by_a_jump */
+        MPI_Sendrecv(&value, 1, MPI_INT, after, 3, &received, 1, MPI_INT, before, 3, world, MPI_STATUS_IGNORE); /* here: ring_left_by_a_jump */
         if (rank == 1 && i == MISTAKE)
             longjmp(top, 1);
     }
@@ -205,9 +205,8 @@ static void message_left_out_while_threads_poll(void)
         if (rank > 0 && !(rank == 2 && i == MISTAKE))
             send(0, 9, MPI_COMM_WORLD);
         for (int from = 1; rank == 0 && from < size; from++)
-            MPI_Recv(&value, 1, MPI_INT, from, 9, MPI_COMM_WORLD,
-                     MPI_STATUS_IGNORE); /* here: message_left_out_while_threads_poll */
-        MPI_Barrier(MPI_COMM_WORLD);
+            MPI_Recv(&value, 1, MPI_INT, from, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Barrier(MPI_COMM_WORLD); /* here: message_left_out_while_threads_poll */
     }
     pthread_join(thread, NULL);
 }

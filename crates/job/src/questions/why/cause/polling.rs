@@ -70,7 +70,7 @@ impl Case<'_> {
         let absent = self.absent(poller, live);
         let mut all: Vec<Culprit> = near.into_iter().flat_map(|near| near.culprits).collect();
         match absent.is_empty() {
-            true if all.is_empty() => all.push(self.culprit(poller)),
+            true if all.is_empty() || who.len() == 1 => all.push(self.culprit(poller)),
             true => {}
             false => all.extend(self.culprits(absent)),
         }
