@@ -53,11 +53,11 @@ impl<S: Source> Reader<'_, '_, S> {
         };
         let name = self.rank.process().called(record);
         let since = polling.unwrap_or(thread.since);
-        // Between two polls there is no binding's frame to look through.
-        let from = match polling.filter(|_| thread.polled_from != 0) {
-            Some(_) => thread.polled_from,
-            None => record.return_address.get(),
-        };
+        // Between two polls there is no binding's frame to look through. The line of the first poll that asked
+        // for the same is known, but a loop may ask for several things at several lines.
+        let from = record.return_address.get();
+        let known = polling.is_some() && thread.polled_from != 0 && process.in_binding(from);
+        let from = if known { thread.polled_from } else { from };
         let mut call = Call {
             place: self.rank.place(from),
             age_s: if since == 0 { None } else { self.context.age(self.rank.process(), since) },

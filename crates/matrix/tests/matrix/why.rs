@@ -47,7 +47,7 @@ struct Source {
     comment: (&'static str, &'static str),
 }
 
-const SOURCES: [Source; 12] = [
+const SOURCES: [Source; 13] = [
     Source { file: "hang.c", program: "hang", needs: Needs::Nothing, comment: ("/* ", " */") },
     Source { file: "hang_more.c", program: "hang_more", needs: Needs::Nothing, comment: ("/* ", " */") },
     Source {
@@ -65,6 +65,12 @@ const SOURCES: [Source; 12] = [
     Source {
         file: "hang_left_out.c",
         program: "hang_left_out",
+        needs: Needs::Nothing,
+        comment: ("/* ", " */"),
+    },
+    Source {
+        file: "hang_applications.c",
+        program: "hang_applications",
         needs: Needs::Nothing,
         comment: ("/* ", " */"),
     },

@@ -174,6 +174,7 @@ impl Solver<'_> {
             Wait::All(needs) => (needs, true),
             Wait::Any(needs) => (needs, false),
         };
+        let in_turn = in_turn && !needs.iter().all(|need| matches!(need, Need::Receiver(_)));
         let met = needs.iter().filter(|need| self.need(index, process, need, (number, in_turn))).count();
         let open = needs.len() - met;
         let missing = if every { open } else { usize::from(met == 0) };
@@ -194,10 +195,11 @@ impl Solver<'_> {
         match need {
             Need::Message(receive) => self.message(index, receive, wait, in_turn),
             Need::Receiver(message) => {
-                let lost = self.process(message.to).is_some_and(|to| to.lost);
-                lost || process.lost || self.pairs.is_received(index, message) || {
-                    self.releases(message.to, Releases::Wait(wait))
-                }
+                let lost = process.lost || self.process(message.to).is_some_and(|to| to.lost);
+                // A loop that polls for several things in turn has gone round since this message was
+                // received, so that is not what it polls for, unless the receiver has yet to take all of it.
+                let received = !lost && self.pairs.is_received(index, message) && !in_turn;
+                lost || received || self.releases(message.to, Releases::Wait(wait))
             }
             Need::Collective(collective) => self.collective(collective.comm, collective.number, wait),
             Need::Action { by, every, .. } => self.party(*by, *every, wait),

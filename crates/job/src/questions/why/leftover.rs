@@ -42,13 +42,15 @@ pub fn leftover(words: &Words<'_>, pairs: &Pairs<'_>, blocked: &Blocked, verdict
         };
         let has = verb(&to, "has", "have");
         let at = place.map_or_else(String::new, |place| format!(", sent at {place}"));
+        let size = match (alike.bytes, place) {
+            // Its record was overwritten.
+            (0, None) => String::new(),
+            (bytes, _) => format!(" ({bytes} bytes{at})"),
+        };
         let comm = words.comm(comm);
         Evidence {
             ranks: to,
-            what: format!(
-                "{has} not received {what} with tag {tag} from {from} on {comm} ({} bytes{at})",
-                alike.bytes
-            ),
+            what: format!("{has} not received {what} with tag {tag} from {from} on {comm}{size}"),
             function: None,
             place: place.map(str::to_owned),
             since_s: None,

@@ -1,5 +1,6 @@
 //! Verdicts on small jobs, and checks that exactly the processes that can never be released are found.
 
+mod applications;
 mod between;
 mod by_force;
 mod elsewhere;
@@ -345,11 +346,7 @@ fn any_of_the_ranks_that_may_act_suffices_and_all_that_must_act_are_needed() {
     scene.receive(2, Peer::One(0), 1);
     let said = look(&scene);
     assert_eq!((said.kind, said.stuck.to_string().as_str()), (Kind::RMA, "[0-2]"));
-    assert!(
-        said.verdict.contains("one of ranks [1-2] to act, of which rank 1 is in MPI_Recv"),
-        "{}",
-        said.verdict
-    );
+    assert!(said.verdict.contains("one of ranks [1-2] to act; rank 1 is in MPI_Recv"), "{}", said.verdict);
 
     let mut scene = Scene::of(3);
     action(&mut scene, 0, &[1, 2], true);

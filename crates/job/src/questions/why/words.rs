@@ -98,8 +98,12 @@ impl<'a> Words<'a> {
     pub fn sent(&self, message: &Message) -> String {
         let (to, comm) = (self.rank(message.to), self.comm(message.comm));
         let place = message.place.as_ref().map_or_else(String::new, |place| format!(", {place}"));
-        let (bytes, what) = (message.bytes, sort(message.partitioned));
-        format!("a {what} with tag {} to rank {to} on {comm} ({bytes} bytes{place})", message.tag)
+        let size = match (message.bytes, &message.place) {
+            // Its record was overwritten, and its tag is all that is known.
+            (0, None) => String::new(),
+            (bytes, _) => format!(" ({bytes} bytes{place})"),
+        };
+        format!("a {} with tag {} to rank {to} on {comm}{size}", sort(message.partitioned), message.tag)
     }
 
     /// Formats `the two ends of a partitioned message differ in size: rank 0 sends …, rank 1 receives …`.

@@ -1,19 +1,31 @@
 //! Members of a communicator that are in different collectives under one number.
 
 use super::{Case, Reason};
-use crate::questions::why::blocked::Endless;
+use crate::questions::why::blocked::{Blocked, Endless};
 use crate::questions::why::collectives::{self, Mismatch};
-use crate::questions::why::snapshot::Snapshot;
+use crate::questions::why::snapshot::{FREED, ProcessIndex, Snapshot};
 use crate::questions::why::verdict::{Culprit, Kind};
 use std::collections::HashSet;
 
 impl Case<'_> {
     /// Returns the first mismatch on each communicator whose members include one that makes no progress.
-    pub(super) fn mismatches(&self) -> Vec<Reason> {
+    pub(super) fn mismatches(&self, found: &Blocked) -> Vec<Reason> {
         let mut known = HashSet::new();
         let mut all = standing(self.snapshot, self.acts);
+        all.retain(|mismatch| !self.frees_at_the_end(mismatch, found));
         all.retain(|mismatch| mismatch.groups.first().is_some_and(|(first, _)| known.insert(first.comm)));
         all.iter().filter_map(|mismatch| self.mismatch(mismatch)).collect()
+    }
+
+    /// Whether ranks in `MPI_Finalize` have freed an object, while others wait for messages from them: a library
+    /// frees its own objects there. What holds up the others is that these ranks have left.
+    fn frees_at_the_end(&self, mismatch: &Mismatch<'_>, found: &Blocked) -> bool {
+        let over = |one: &ProcessIndex| {
+            self.process(*one).is_some_and(|process| process.is_gone() || collectives::is_finalizing(process))
+        };
+        let mut freeing = mismatch.groups.iter().skip(1).flat_map(|(_, ranks)| ranks);
+        let left = || self.finalizing(found).is_some_and(|reason| reason.kind == Kind::MESSAGE_NEVER_SENT);
+        mismatch.difference == FREED && freeing.all(over) && left()
     }
 
     fn mismatch(&self, mismatch: &Mismatch<'_>) -> Option<Reason> {

@@ -1,5 +1,6 @@
 //! Picks the one reason that explains what was observed, the most certain and most informative first.
 
+mod action;
 mod buffered;
 mod elsewhere;
 mod even;
@@ -11,10 +12,12 @@ mod neighbors;
 mod nobody;
 mod not_started;
 mod ongoing;
+mod overwritten;
 mod polling;
 mod probed;
 mod ring;
 mod several;
+mod several_senders;
 mod stuck;
 mod taken;
 mod unreceived_first;
@@ -107,6 +110,11 @@ pub fn verdict(first: &Snapshot, second: &Snapshot, seconds: f64) -> Verdict {
             found = polling;
         }
         reason
+    });
+    let reason = reason.or_else(|| {
+        let (reason, stuck) = case.overwritten()?;
+        found = stuck;
+        Some(reason)
     });
     let reason = reason.unwrap_or_else(|| case.going_on());
     let ranks_of = |cycle: Vec<ProcessIndex>| cycle.iter().map(|one| case.words.rank(*one)).collect();

@@ -5,18 +5,22 @@
 //! anything is certain; everything else is called a problem only once it has lasted, and much longer than
 //! earlier polling loops of these ranks did.
 
+use super::left_out::SEVERAL;
 use super::{Case, Reason};
 use crate::observation::NOTHING_ACTIVE;
 use crate::questions::why::blocked::Blocked;
 use crate::questions::why::collectives;
-use crate::questions::why::snapshot::{Call, Need, Peer, Process, ProcessIndex, Wait};
-use crate::questions::why::verdict::Kind;
+use crate::questions::why::snapshot::{Call, Message, Need, Peer, Process, ProcessIndex, Wait};
+use crate::questions::why::verdict::{Culprit, Kind};
 use crate::questions::why::words::{ranks, verb};
 
 /// Seconds of polling that make it a problem if all others wait in calls.
 const LONG: f64 = 2.0;
 /// The same if several poll: each of them may be waiting for its clock.
 const LONG_OF_SEVERAL: f64 = 3.0;
+/// The same if all poll for whatever anybody may send: programs that are driven by events do so while there are
+/// none.
+const LONG_OF_IDLE: f64 = 30.0;
 /// Multiple of the longest earlier loop that makes it a problem.
 const LONGER: f64 = 4.0;
 
@@ -31,7 +35,13 @@ impl Case<'_> {
         if never.is_none() && !self.lasts(found, who.len()) {
             return Some(self.may_go_on(poller, &ranks(&who), verb(&who, "polls", "poll")));
         }
-        let near = self.near_miss(found, u8::MAX);
+        let near = self
+            .polled_past(found)
+            .or_else(|| self.near_miss(found, u8::MAX))
+            .or_else(|| self.not_started(found))
+            .or_else(|| self.left_out(found, SEVERAL))
+            .or_else(|| self.fewer(found))
+            .or_else(|| self.left_out(found, 1));
         let (activity, next) = match &near {
             Some(near) => (near.verdict.clone(), near.next.as_str()),
             None => (
@@ -58,17 +68,46 @@ impl Case<'_> {
         );
         let mut reason = Reason::new(Kind::POLLING, verdict, next);
         let absent = self.absent(poller, live);
+        let mut all: Vec<Culprit> = near.into_iter().flat_map(|near| near.culprits).collect();
         match absent.is_empty() {
-            true => reason = reason.blaming(self.culprit(poller)),
-            false => reason.culprits.extend(self.culprits(absent)),
+            true if all.is_empty() || who.len() == 1 => all.push(self.culprit(poller)),
+            true => {}
+            false => all.extend(self.culprits(absent)),
         }
-        reason.certain = never.is_some();
-        for culprit in near.into_iter().flat_map(|near| near.culprits) {
+        for culprit in all {
             if !reason.culprits.contains(&culprit) {
                 reason.culprits.push(culprit);
             }
         }
+        reason.certain = never.is_some();
         Some(reason)
+    }
+
+    /// A message whose receipt its sender waits for, while its receiver polls for several things in turn: only the
+    /// latest of these is known, but it has asked for all of them since.
+    fn polled_past(&self, found: &Blocked) -> Option<Reason> {
+        let in_turn = |call: &Call| matches!(&call.wait, Wait::Any(needs) if needs.len() > 1);
+        let receivers = found.stuck().filter(|one| self.polls(*one).any(in_turn));
+        let mut left = receivers.flat_map(|one| self.pairs().left(one));
+        let awaited = |sender: ProcessIndex, message: &Message| {
+            let is_it = |need: &Need| {
+                matches!(need, Need::Receiver(sent)
+                    if (sent.to, sent.comm, sent.tag) == (message.to, message.comm, message.tag))
+            };
+            let calls = || self.process(sender).into_iter().flat_map(Process::calls);
+            calls().any(|call| call.wait.needs().iter().any(is_it))
+        };
+        let (sender, message) =
+            *left.find(|(sender, message)| !self.pairs().is_matched(message) && awaited(*sender, message))?;
+        let verdict = format!(
+            "rank {} sent {} and waits until it is received, but rank {} polls for something else",
+            self.words.rank(sender),
+            self.words.sent(message),
+            self.words.rank(message.to)
+        );
+        let next = "compare tag and communicator of that message with those that its receiver polls for";
+        let reason = Reason::new(Kind::MESSAGE_NEVER_RECEIVED, verdict, next);
+        Some(reason.blaming(self.culprit(sender)).blaming(self.culprit(message.to)))
     }
 
     /// The calls a process polls with.
@@ -87,8 +126,23 @@ impl Case<'_> {
         let calls = || found.stuck().flat_map(|one| self.polls(one));
         let shortest = calls().map(|call| call.age_s.unwrap_or(0.0)).fold(f64::INFINITY, f64::min);
         let before = calls().map(|call| call.polled_before_s).fold(0.0, f64::max);
-        let least = if pollers == 1 { LONG } else { LONG_OF_SEVERAL };
+        let least = match pollers {
+            _ if self.is_idle(found) => LONG_OF_IDLE,
+            1 => LONG,
+            _ => LONG_OF_SEVERAL,
+        };
         shortest >= least.max(LONGER * before)
+    }
+
+    /// Whether all processes poll for messages from any source, and none has come.
+    fn is_idle(&self, found: &Blocked) -> bool {
+        let from_any =
+            |need: &Need| matches!(need, Need::Message(receive) if receive.matches.from == Peer::Any);
+        let only = |call: &Call| call.polling && call.wait.needs().iter().all(from_any);
+        found.stuck().all(|one| {
+            let process = self.process(one);
+            process.is_some_and(|process| process.calls().all(only)) && self.pairs().left(one).is_empty()
+        })
     }
 
     /// Whether not even the poller itself could bring about what it polls for.

@@ -17,7 +17,7 @@ impl Case<'_> {
         if let Some(one) = self.singletons() {
             return vec![one];
         }
-        let mut all = self.mismatches();
+        let mut all = self.mismatches(found);
         all.extend(self.neighbors());
         let stuck = match all.is_empty() {
             true => self.stuck_for(found),

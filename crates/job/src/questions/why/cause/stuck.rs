@@ -5,10 +5,10 @@ use super::{Case, Reason, WHY_GONE};
 use crate::questions::why::blocked::Blocked;
 use crate::questions::why::messages::Sent;
 use crate::questions::why::snapshot::{
-    CommIndex, Condition, Match, Message, Need, Peer, Process, ProcessIndex, Receive, Wait,
+    Call, CommIndex, Condition, Match, Message, Need, Peer, Process, ProcessIndex, Receive, Wait,
 };
 use crate::questions::why::verdict::Kind;
-use crate::questions::why::words::{place, ranks, verb};
+use crate::questions::why::words::{ranks, verb};
 use crate::questions::why::{collectives, cycle};
 use std::collections::HashSet;
 
@@ -103,7 +103,8 @@ impl Case<'_> {
     /// A stuck receive, and a message that differs from what it wants in one respect.
     pub(super) fn near_miss(&self, found: &Blocked, most: u8) -> Option<Reason> {
         let Miss { receiver, receive, sent } = self.nearest_miss(found, most)?;
-        if let Some(reason) = self.unreceived_first(found, (receiver, receive), sent) {
+        let other = self.unreceived_first(found, (receiver, receive), sent);
+        if let Some(reason) = other.or_else(|| self.several_senders(receiver, receive, sent)) {
             return Some(reason);
         }
         let (sender, message) = sent;
@@ -188,28 +189,31 @@ impl Case<'_> {
     }
 
     /// A process waits for one that is in `MPI_Finalize` and will do nothing else.
-    fn finalizing(&self, found: &Blocked) -> Option<Reason> {
+    pub(super) fn finalizing(&self, found: &Blocked) -> Option<Reason> {
         let over = |index: ProcessIndex| self.process(index).is_some_and(collectives::is_finalizing);
         let mut seen = HashSet::new();
-        for stuck in found.stuck().filter(|stuck| !over(*stuck)) {
-            let process = self.process(stuck)?;
-            // Any one of a single need is that need.
-            let must = process.calls().filter(|call| match &call.wait {
-                Wait::All(_) => true,
-                Wait::Any(needs) => needs.len() == 1,
-                Wait::Nothing => false,
-            });
-            for need in must.flat_map(|call| call.wait.needs()) {
-                // All processes in the same collective miss the same members.
-                if matches!(need, Need::Collective(c) if !seen.insert((c.comm, c.number))) {
-                    continue;
-                }
-                if let Some(reason) = self.too_late(stuck, need, &over) {
-                    return Some(reason);
-                }
-            }
-        }
-        None
+        // A library may have kept a copy of what a call sends that also receives.
+        let may_be_over = |call: &Call, need: &Need| {
+            let receives = |need: &Need| matches!(need, Need::Message(_));
+            matches!(need, Need::Receiver(_)) && call.wait.needs().iter().any(receives)
+        };
+        let waits = || found.stuck().filter(|stuck| !over(*stuck)).flat_map(|stuck| self.musts(stuck));
+        let (last, first): (Vec<_>, Vec<_>) = waits().partition(|(_, call, need)| may_be_over(call, need));
+        first.into_iter().chain(last).find_map(|(stuck, _, need)| {
+            // All processes in the same collective miss the same members.
+            let new = !matches!(need, Need::Collective(c) if !seen.insert((c.comm, c.number)));
+            if new { self.too_late(stuck, need, &over) } else { None }
+        })
+    }
+
+    /// Returns what a process cannot do without: any one of a single need is that need.
+    fn musts(&self, stuck: ProcessIndex) -> impl Iterator<Item = (ProcessIndex, &Call, &Need)> {
+        let must = self.process(stuck).into_iter().flat_map(Process::calls).filter(|call| match &call.wait {
+            Wait::All(_) => true,
+            Wait::Any(needs) => needs.len() == 1,
+            Wait::Nothing => false,
+        });
+        must.flat_map(move |call| call.wait.needs().iter().map(move |need| (stuck, call, need)))
     }
 
     fn too_late(
@@ -309,47 +313,6 @@ impl Case<'_> {
         let same = |m: &&Message| (m.to, m.comm, m.tag) == (message.to, message.comm, message.tag);
         sent.iter().rev().find(same).unwrap_or(message)
     }
-
-    /// A stuck process needs something in one-sided or partitioned communication.
-    fn action(&self, found: &Blocked) -> Option<Reason> {
-        for stuck in found.stuck() {
-            for need in self.process(stuck).into_iter().flat_map(needs_of) {
-                let Need::Action { by, kind, what, .. } = need else { continue };
-                let same = |process: &Process| needs_of(process).any(|other| is_same_action(other, need));
-                let alike = found.stuck().filter(|one| self.process(*one).is_some_and(same));
-                let waiting = self.words.members(alike);
-                let verdict = format!(
-                    "{} {} for {}",
-                    ranks(&waiting),
-                    verb(&waiting, "waits", "wait"),
-                    self.words.need(need)
-                );
-                let by = self.snapshot.party(*by);
-                let Some(first) = by.first() else { continue };
-                if by == [stuck] {
-                    let call = self.process(stuck).and_then(|process| process.calls().next());
-                    let inside = call.map_or_else(String::new, |call| format!(", {}", place(call)));
-                    let verdict =
-                        format!("rank {} waits for itself to {what}{inside}", self.words.rank(stuck));
-                    let next = "it must do that before it waits, or in another thread";
-                    return Some(Reason::new(*kind, verdict, next).blaming(self.culprit(stuck)));
-                }
-                let (which, next) = match by {
-                    [_] => ("which".to_owned(), "look at what that rank waits for"),
-                    _ => (
-                        format!("of which rank {}", self.words.rank(*first)),
-                        "look at what those ranks wait for",
-                    ),
-                };
-                let verdict = format!("{verdict}, {which} is {}", self.words.activity(*first));
-                let mut reason = Reason::new(*kind, verdict, next);
-                reason.culprits.extend(self.culprits(by.iter().copied()));
-                reason.cycle = cycle::cycle(self.snapshot, found);
-                return Some(reason);
-            }
-        }
-        None
-    }
 }
 
 fn what_to_compare(sent: &Message, wanted: &Match) -> &'static str {
@@ -359,17 +322,6 @@ fn what_to_compare(sent: &Message, wanted: &Match) -> &'static str {
             "a partitioned receive can only receive a message of a partitioned send (MPI_Psend_init)"
         }
         _ => "compare source, tag and communicator of the receive with those of the send",
-    }
-}
-
-fn needs_of(process: &Process) -> impl Iterator<Item = &Need> {
-    process.calls().flat_map(|call| call.wait.needs())
-}
-
-fn is_same_action(one: &Need, other: &Need) -> bool {
-    match (one, other) {
-        (Need::Action { by: a, what: x, .. }, Need::Action { by: b, what: y, .. }) => (a, x) == (b, y),
-        _ => false,
     }
 }
 

@@ -2,7 +2,9 @@
 //!
 //! If a rank passes the wrong color to `MPI_Comm_split`, it is the only one of its group that makes the calls
 //! of another group. The others of its group never enter them, but it is not they who are wrong: the ranks of
-//! the other group have made the same call at the same line, each on the communicator it was given.
+//! the other group have all made the same call at the same line, each on the communicator it was given. If
+//! one of them has not, the groups may be right and their calls in the wrong order. The mistake shows early:
+//! ranks that have entered many collectives of a group together belong to it.
 
 use super::{Case, Reason};
 use crate::questions::why::blocked::Blocked;
@@ -11,6 +13,10 @@ use crate::questions::why::snapshot::{Collective, CommIndex, Process, ProcessInd
 use crate::questions::why::verdict::Kind;
 use crate::questions::why::words::{ranks, verb};
 use std::collections::HashSet;
+
+/// Maximum number of collectives that a rank may have entered together with the others of a group and still
+/// be considered wrong in it.
+const MOST_TOGETHER: u64 = 8;
 
 impl Case<'_> {
     /// The collective of a rank that passed the wrong color.
@@ -37,7 +43,8 @@ impl Case<'_> {
             })
         };
         let alone = comm.members.len() == missing.len() + 1 && !missing.is_empty();
-        if !alone || !missing.iter().all(elsewhere) {
+        let together = collectives::parts(collective.number).0.saturating_sub(1);
+        if !alone || together > MOST_TOGETHER || !missing.iter().all(elsewhere) {
             return None;
         }
         let (color, same) = self.other_group(collective, split, at)?;
@@ -94,8 +101,12 @@ impl Case<'_> {
                         && known.signature.function == collective.signature.function
                 })
             };
+            let number = collectives::parts(collective.number).0;
+            let has_entered = |one: &ProcessIndex| {
+                self.process(*one).is_some_and(|process| process.entered(index) >= number)
+            };
             let same: Vec<ProcessIndex> = comm.members.iter().copied().filter(called).collect();
-            (!same.is_empty()).then_some((color, same))
+            (!same.is_empty() && comm.members.iter().all(has_entered)).then_some((color, same))
         })
     }
 }

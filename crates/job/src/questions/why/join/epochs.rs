@@ -4,23 +4,38 @@
 //! A process that accesses memory waits for every target that has not posted. One that has exposed its memory
 //! waits for every origin that has started and not completed. An origin that has not even started may have
 //! completed earlier, so if none has an open epoch, at least one of them has yet to start.
+//!
+//! One that waits in `MPI_Win_start` although all its targets have posted is a round ahead: it has completed the
+//! epoch for which they posted, and they must post again.
 
 use super::{Joiner, Observation};
-use crate::observation::Window;
 use crate::observation::windows::Group;
+use crate::observation::{self, Call, Window};
 use crate::questions::why::Kind;
 use crate::questions::why::snapshot::{Need, ProcessIndex};
+
+/// Seconds after which `MPI_Win_start` would have returned if what it waits for had happened.
+const SOON: f64 = 1.0;
 
 /// Maximum size of a group that is examined for every member.
 const MOST: usize = 1 << 10;
 
 impl Joiner<'_> {
     /// Returns the needs of a process that synchronizes an epoch on a window.
-    pub(super) fn epoch(&self, seen: &Observation, window: u64, access: bool, name: &str) -> Vec<Need> {
+    pub(super) fn epoch(
+        &self,
+        seen: &Observation,
+        call: &Call,
+        (window, access): (u64, bool),
+        name: &str,
+    ) -> Vec<Need> {
         let mine = seen.windows.iter().find(|known| known.identity == window);
         let group = mine.and_then(|mine| if access { mine.start.as_ref() } else { mine.post.as_ref() });
         let needs = match (group, seen.rank) {
-            (Some(group), Some(rank)) if access => self.targets(window, rank, group, name),
+            (Some(group), Some(rank)) if access => match self.targets(window, rank, group, name) {
+                none if none.is_empty() && lasts(call) => self.again(window, group, name),
+                needs => needs,
+            },
             (Some(group), Some(rank)) => self.origins(window, rank, group, name),
             _ => Vec::new(),
         };
@@ -33,15 +48,37 @@ impl Joiner<'_> {
 
     /// Targets that have not posted.
     fn targets(&self, window: u64, rank: u32, group: &Group, name: &str) -> Vec<Need> {
-        let posted = |known: &Window| known.post.as_ref().is_some_and(|group| group.has(rank));
-        let missing = self.members(window, group).into_iter().filter(|(_, known)| !posted(known));
+        let missing = self.members(window, group).into_iter().filter(|(_, known)| !has_posted(known, rank));
         let what = format!("expose its memory in {name} (MPI_Win_post)");
         missing.map(|(by, _)| self.action(vec![by], &what, Kind::RMA)).collect()
     }
 
+    /// All targets have posted, and the process has completed the epoch for which they did.
+    fn again(&self, window: u64, group: &Group, name: &str) -> Vec<Need> {
+        let by: Vec<ProcessIndex> = self.members(window, group).into_iter().map(|(by, _)| by).collect();
+        let what = format!("expose its memory in {name} again (MPI_Win_wait, MPI_Win_post)");
+        if by.is_empty() { Vec::new() } else { vec![self.action(by, &what, Kind::RMA)] }
+    }
+
+    /// Whether a process waits to start another epoch, having completed the one for which its targets have
+    /// posted.
+    fn is_ahead(&self, origin: ProcessIndex, window: u64) -> bool {
+        let Some((_, _, Some(seen))) = self.slots.get(origin as usize) else { return false };
+        let Some(rank) = seen.rank else { return false };
+        let starts = |need: &observation::Need| matches!(need, observation::Need::Epoch { window: of, access: true, .. } if *of == window);
+        let mut calls = seen.threads.iter().filter_map(|thread| thread.call.as_ref());
+        let mine = seen.windows.iter().find(|known| known.identity == window);
+        calls.any(|call| lasts(call) && call.needs.iter().any(starts))
+            && mine.and_then(|mine| mine.start.as_ref()).is_some_and(|group| {
+                let targets = self.members(window, group);
+                !targets.is_empty() && targets.iter().all(|(_, known)| has_posted(known, rank))
+            })
+    }
+
     /// Origins that have not completed.
     fn origins(&self, window: u64, rank: u32, group: &Group, name: &str) -> Vec<Need> {
-        let members = self.members(window, group);
+        let mut members = self.members(window, group);
+        members.retain(|(by, _)| !self.is_ahead(*by, window));
         let started = |known: &Window| known.start.as_ref().is_some_and(|group| group.has(rank));
         let what = format!("complete its access to {name} (MPI_Win_complete)");
         let under_way = members.iter().filter(|(_, known)| started(known));
@@ -67,4 +104,13 @@ impl Joiner<'_> {
         let known: Vec<_> = known.collect();
         if known.len() > MOST { Vec::new() } else { known }
     }
+}
+
+/// Whether the memory of a process is exposed to a rank.
+fn has_posted(known: &Window, rank: u32) -> bool {
+    known.post.as_ref().is_some_and(|group| group.has(rank))
+}
+
+fn lasts(call: &Call) -> bool {
+    call.age_s.is_some_and(|age_s| age_s >= SOON)
 }

@@ -318,7 +318,7 @@ impl<'a> Joiner<'a> {
     fn needs(&self, seen: &Observation, call: &observation::Call, need: &observation::Need) -> Vec<Need> {
         let found = match need {
             observation::Need::Epoch { window, access, name } => {
-                return self.epoch(seen, *window, *access, name);
+                return self.epoch(seen, call, (*window, *access), name);
             }
             observation::Need::Message(receive) => self.awaited(seen, call, receive).map(Need::Message),
             observation::Need::Receiver(message) => self.message(seen, message).map(Need::Receiver),

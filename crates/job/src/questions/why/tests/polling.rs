@@ -45,6 +45,7 @@ fn timed_loops_are_no_problem_until_they_last_much_longer_than_earlier_ones() {
         (Kind::POLLING, Kind::SLOW),
         "who waits in a call does not act by the clock"
     );
+    assert_eq!(kinds((29.0, 0.0)), (Kind::POLLING, Kind::SLOW), "what anybody may send need not come soon");
     assert_eq!(kinds((30.0, 0.0)), (Kind::POLLING, Kind::POLLING));
     assert_eq!(kinds((30.0, 8.0)), (Kind::SLOW, Kind::SLOW));
     assert_eq!(kinds((33.0, 8.0)), (Kind::POLLING, Kind::POLLING));

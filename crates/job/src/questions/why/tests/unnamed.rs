@@ -133,7 +133,7 @@ fn a_rank_that_polls_for_another_tag_is_shown_what_was_sent_instead() {
     assert_eq!(said.kind, Kind::POLLING);
     assert!(said.verdict.contains("rank 1 sent a message with tag 9"), "{}", said.verdict);
     let culprits: Vec<String> = said.culprits.iter().map(|culprit| culprit.ranks.to_string()).collect();
-    assert_eq!(culprits, ["0", "1"]);
+    assert_eq!(culprits, ["1", "0"], "the sender first");
 }
 
 #[test]
