@@ -107,6 +107,12 @@ fn end<A: Abi, const QUIET: bool>(
     request.completed_at.set(at);
     if how.kind == RequestKind::COLLECTIVE {
         history::completed(&held, call, request, at);
+        if !QUIET && request.buffers() != 0 {
+            facts::buffers_free(&held, request, &call.aside());
+        }
+    }
+    if !QUIET && how.kind == RequestKind::RMA && request.buffers() != 0 {
+        facts::origin_free(&held, request, &call.aside());
     }
     if how.last {
         request.head.freed_at.set(at);
