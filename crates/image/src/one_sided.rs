@@ -112,6 +112,8 @@ codes! {
         CHANGED = 8 => "changed",
         /// That buffer could no longer be read then.
         RELEASED = 16 => "released",
+        /// The operation's request was complete when the call returned, and has a handle that it shares with others.
+        AT_START = 32 => "complete at start",
     }
 }
 

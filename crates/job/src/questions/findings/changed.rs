@@ -92,6 +92,24 @@ mod tests {
     }
 
     #[test]
+    fn what_a_collective_sends_is_described_by_its_function_unless_another_operation_wrote_it() {
+        let function = Called { function: "MPI_Ibcast".into(), place: Some("a.c:5".into()) };
+        let collective = Line { collective: Some(function.into()), ..line(1, 100, EntryFlag::CHANGED.0) };
+        let said = |received: Vec<Line>| {
+            let ring = |lines: Vec<Line>| Ring { written: 1, lines, wrapped: false };
+            let (collective, received) = (ring(vec![collective.clone()]), ring(received));
+            let ledger = Ledger { collective, received, ..Ledger::default() };
+            let job =
+                [Observation { rank: Some(3), ledger: Some(Box::new(ledger)), ..Observation::default() }];
+            changes(&job, &Whose::of(&job)).into_iter().map(|one| one.sentence).collect::<Vec<_>>()
+        };
+        let wanted = "rank 3: the buffer of MPI_Ibcast of 4 x MPI_INT at a.c:5 was changed before MPI_Wait at a.c:7 \
+                      completed it";
+        assert_eq!(said(Vec::new()), [wanted]);
+        assert!(said(vec![line(2, 108, 0)]).is_empty());
+    }
+
+    #[test]
     fn a_buffer_into_which_a_message_was_received_meanwhile_is_reported_as_shared() {
         let sent = vec![line(1, 100, EntryFlag::CHANGED.0)];
         assert_eq!(said_of(sent.clone(), vec![line(2, 108, 0)]).len(), 0);

@@ -204,6 +204,30 @@ mod tests {
     }
 
     #[test]
+    fn collectives_may_share_what_they_read_but_nothing_that_one_of_them_writes() {
+        let used = |buffer: u64, from: u64, flag: u32| Line {
+            collective: Some(Called { function: "MPI_Iallreduce".into(), place: None }.into()),
+            flags: flag | EntryFlag::GAPLESS.0,
+            ..line(buffer, 32, (from, 10), true)
+        };
+        let (read, written) = (0, EntryFlag::WRITTEN.0);
+        let found = |sent: &[Line], collective: Vec<Line>| {
+            let ring = |lines: Vec<Line>| Ring { lines, wrapped: false, written: 0 };
+            let ledger =
+                Ledger { sent: ring(sent.to_vec()), collective: ring(collective), ..Ledger::default() };
+            let all = pairs(&ledger).into_iter();
+            all.map(|pair| [pair.0, pair.1].map(|one| operation(one.line, one.receives))).collect::<Vec<_>>()
+        };
+        let sent = [line(100, 32, (1, 10), true)];
+        assert!(found(&sent, vec![used(100, 2, read), used(100, 3, read)]).is_empty(), "they only read");
+        let wanted = [["the send".to_owned(), "MPI_Iallreduce".to_owned()]];
+        assert_eq!(found(&sent, vec![used(96, 2, written)]), wanted);
+        assert_eq!(found(&[], vec![used(100, 2, written), used(131, 3, written)]).len(), 1);
+        assert_eq!(found(&[], vec![used(100, 2, read), used(100, 2, written)]).len(), 1, "of one operation");
+        assert!(found(&[], vec![used(100, 2, written), used(132, 3, written)]).is_empty());
+    }
+
+    #[test]
     fn messages_with_gaps_share_memory_for_certain_only_with_the_same_buffer_and_datatype() {
         let column = line(100, 16, (1, 10), false);
         assert_eq!(found(&[], &[column.clone(), line(104, 16, (2, 10), false)]), 0);

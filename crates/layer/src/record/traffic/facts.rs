@@ -175,6 +175,17 @@ pub fn origin_free<A: Abi>(held: &State, request: &Request, call: &Call<A>) {
     held.one_sided.awaited(request.buffers(), request.head.made_at.get(), by);
 }
 
+/// This call shows the program that one of the requests with a shared handle is complete: see
+/// [`Ring::awaited_at_start`](super::one_sided_ring::Ring::awaited_at_start).
+#[inline(never)]
+pub fn origins_free<A: Abi>(held: &State, request: &Request, call: &Call<A>) {
+    if request.buffers() != 0 {
+        let by = (fortran_call_site::here(call), u64::from(call.function().0) + 1);
+        held.one_sided.awaited_at_start(request.buffers(), by);
+        request.set_buffers(0);
+    }
+}
+
 /// The end of an operation was not seen: when the program learned that it was complete, and whether it may already
 /// use its buffer again, is unknown.
 #[cold]

@@ -337,10 +337,16 @@ fn compare_once_complete<A: Abi>(call: &Call<A>, buffer: usize, target: c_int, h
         same && record.target.get() == target.cast_unsigned() && record.is(OneSidedFlag::REQUEST)
     });
     let request = held.requests.find(handle).filter(|request| {
-        let new = request.is(Flag::ACTIVE) && request.head.made_at.get() == call.since;
-        new && handle != held.null_request && !request.is(Flag::SHARED_HANDLE)
+        let is_known = handle != held.null_request && call.since != 0;
+        is_known && request.head.made_at.get() == call.since
     });
-    match request.filter(|_| call.since != 0) {
+    match request {
+        Some(shared) if shared.is(Flag::SHARED_HANDLE) => {
+            held.one_sided.complete_at_start(number);
+            if shared.buffers() == 0 {
+                shared.head.seq.write(|| shared.set_buffers(number));
+            }
+        }
         Some(request) => request.head.seq.write(|| request.set_buffers(number)),
         None => held.one_sided.forget(number, call.since),
     }

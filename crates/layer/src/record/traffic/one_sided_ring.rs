@@ -4,7 +4,7 @@ use super::contents;
 use super::ledger;
 use mpiscope_image::Writer;
 use mpiscope_image::layout::{Loss, SectionKind};
-use mpiscope_image::one_sided::{Completes, OneSided, OneSidedKind};
+use mpiscope_image::one_sided::{Completes, OneSided, OneSidedFlag, OneSidedKind};
 use std::cell::Cell;
 
 /// The ring; created with the first record.
@@ -77,6 +77,24 @@ impl Ring {
             record.waited_from.set(by.0);
             record.waited_in.set(by.1);
         });
+    }
+
+    /// A call `by` has completed the first of the requests with a shared handle, the oldest of which has this number:
+    /// until then the program could not know that any of the operations was complete.
+    pub fn awaited_at_start(&self, first: u64, by: (u64, u64)) {
+        for number in first.max(self.hashed.get())..=self.written.get() {
+            let record = self.with_hash(number).filter(|record| record.is(OneSidedFlag::AT_START));
+            if let Some(record) = record {
+                self.awaited(number, record.since.get(), by);
+            }
+        }
+    }
+
+    /// The request of the operation with this number was complete when the call returned.
+    pub fn complete_at_start(&self, number: u64) {
+        if let Some(record) = self.with_hash(number) {
+            record.flags.set(record.flags.get() | OneSidedFlag::AT_START.0);
+        }
     }
 
     /// The buffer of the operation with this number and start is not compared.

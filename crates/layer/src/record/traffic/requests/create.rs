@@ -235,6 +235,7 @@ fn share_again<A: Abi, const QUIET: bool>(held: Held<QUIET>, call: &Call<A>, req
         if !QUIET && request.outstanding.get() == 0 {
             request.entry.set(if new.kind.sends() { new.entry } else { 0 });
             request.started_at.set(0);
+            request.set_buffers(0);
         }
         request.outstanding.set(request.outstanding.get() + 1);
         request.starts.add_mine(1);

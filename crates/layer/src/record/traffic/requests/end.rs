@@ -386,6 +386,9 @@ fn completed_rarely<A: Abi, const QUIET: bool>(
 fn shared_completed<A: Abi, const QUIET: bool>(held: Held<QUIET>, call: &Call<A>, request: &'static Request) {
     let left = request.outstanding.get().saturating_sub(1);
     request.outstanding.set(left);
+    if !QUIET && request.buffers() != 0 {
+        facts::origins_free(&held, request, &call.aside());
+    }
     if !QUIET && request.entry.get() != 0 {
         shared_sends_awaited(held, &call.aside(), request, left);
     }
