@@ -117,16 +117,25 @@ pub(super) fn operation(line: &Line, receives: bool) -> String {
     format!("{what}{of}{at}")
 }
 
+/// Describes a pair.
+fn said(first: &Use<'_>, second: &Use<'_>) -> String {
+    let [one, other] = [first, second].map(|one| operation(one.line, one.receives));
+    let is_collective = first.line.collective.is_some() && second.line.collective.is_some();
+    if is_collective && first.line.order == second.line.order && first.line.posted_ns == second.line.posted_ns
+    {
+        let does = if first.receives && second.receives { "writes" } else { "reads and writes" };
+        return format!("two buffers of {one} share memory: it {does} the same bytes");
+    }
+    format!("{one} and {other} were active at once in the same memory")
+}
+
 /// Returns one finding for each pair of lines.
 pub(super) fn overlaps(observations: &[Observation], whose: &Whose) -> Vec<Finding> {
     let mut found = Alike::new();
     for seen in observations {
         for (first, second) in seen.ledger.iter().flat_map(|ledger| pairs(ledger)) {
             let lines = [first, second].map(|one| (one.receives, one.line.named.place.as_deref()));
-            found.add(lines, whose.who(seen), 1, || {
-                let [first, second] = [first, second].map(|one| operation(one.line, one.receives));
-                format!("{first} and {second} were active at once in the same memory")
-            });
+            found.add(lines, whose.who(seen), 1, || said(&first, &second));
         }
     }
     found.findings(Kind::BUFFER_OVERLAP, |[_, (_, place)]| *place)
@@ -223,7 +232,12 @@ mod tests {
         let wanted = [["the send".to_owned(), "MPI_Iallreduce".to_owned()]];
         assert_eq!(found(&sent, vec![used(96, 2, written)]), wanted);
         assert_eq!(found(&[], vec![used(100, 2, written), used(131, 3, written)]).len(), 1);
-        assert_eq!(found(&[], vec![used(100, 2, read), used(100, 2, written)]).len(), 1, "of one operation");
+        let own = [used(100, 2, read), used(100, 2, written)];
+        assert_eq!(found(&[], own.to_vec()).len(), 1, "of one operation");
+        let [read_by_it, written_by_it] =
+            own.each_ref().map(|line| Use { line, receives: line.is(EntryFlag::WRITTEN) });
+        let wanted = "two buffers of MPI_Iallreduce share memory: it reads and writes the same bytes";
+        assert_eq!(said(&read_by_it, &written_by_it), wanted);
         assert!(found(&[], vec![used(100, 2, written), used(132, 3, written)]).is_empty());
     }
 
