@@ -12,7 +12,7 @@
 
 use super::contents;
 use super::data::Data;
-use super::facts;
+use super::facts::{self, MOST_BUFFERS as MOST};
 use super::ledger::Line;
 use super::scratch;
 use super::state::{State, hold};
@@ -29,9 +29,7 @@ use mpiscope_image::traffic::{Entry, EntryFlag, Request, RequestKind};
 use std::ffi::c_int;
 
 /// Maximum number of entries for one buffer: adjacent blocks are one. Further ones are not recorded.
-const MOST_BLOCKS: usize = 16;
-/// Maximum number of entries of an operation.
-pub const MOST: usize = 2 * MOST_BLOCKS;
+const MOST_BLOCKS: usize = MOST / 2;
 
 /// Address, count and datatype.
 type Plain<A> = (usize, i64, <A as Abi>::Handle);
@@ -300,6 +298,8 @@ fn refer(request: &Request, number: u64) {
 }
 
 /// A persistent collective was started.
+#[cold]
+#[inline(never)]
 pub fn restarted<A: Abi>(held: &State, call: &Call<A>, request: &Request) {
     if request.buffers() == 0 || call.since == 0 {
         return;

@@ -3,7 +3,6 @@
 //! All hooks of this module end up here, with the state held: counters, histograms and the ledger are written
 //! here, and events are raised from here.
 
-use super::buffers;
 use super::contents;
 use super::data::Data;
 use super::envelope::{Envelope, Operation, Posted};
@@ -202,12 +201,15 @@ pub fn buffers_unknown(held: &State, request: &Request) {
     }
 }
 
+/// Maximum number of ledger entries of a collective.
+pub const MOST_BUFFERS: usize = 32;
+
 /// Returns the ledger entries of a collective, if it has any and they have not been overwritten.
 pub fn buffers(held: &State, request: &Request) -> impl Iterator<Item = &'static Entry> {
     let entry = |number| held.ledger.collective.entry(&held.totals.ledger_collective, number);
     let (first, owner) = (request.buffers(), owner(request));
     let posted = entry(first).map_or(0, |entry| entry.posted.get());
-    let behind = first..first.saturating_add(buffers::MOST as u64);
+    let behind = first..first.saturating_add(MOST_BUFFERS as u64);
     let is_own = move |entry: &&Entry| entry.order.get() == owner && entry.posted.get() == posted;
     behind.map_while(entry).take_while(is_own)
 }
