@@ -218,15 +218,15 @@ impl<A: Abi> Buffers<A> {
     }
 
     /// Adds the blocks that a neighborhood collective receives one after the other.
-    fn from_neighbors(&mut self, (address, count, datatype): Plain<A>) {
-        self.to_each(real::receives_from::<A>(self.comm), (address, count, datatype), true);
+    fn received_from_neighbors(&mut self, (address, count, datatype): Plain<A>) {
+        self.block_for_each(real::receives_from::<A>(self.comm), (address, count, datatype), true);
     }
 
-    fn to_neighbors(&mut self, sent: Plain<A>) {
-        self.to_each(real::sends_to::<A>(self.comm), sent, false);
+    fn sent_to_neighbors(&mut self, sent: Plain<A>) {
+        self.block_for_each(real::sends_to::<A>(self.comm), sent, false);
     }
 
-    fn to_each(
+    fn block_for_each(
         &mut self,
         neighbors: Option<Neighbors<A>>,
         (address, count, datatype): Plain<A>,
@@ -506,7 +506,7 @@ hooks! {
         if real::sends_to::<A>(uses.comm).is_some_and(|out| out.there().next().is_some()) {
             uses.plain(send, 1, false);
         }
-        uses.from_neighbors(receive);
+        uses.received_from_neighbors(receive);
     }
 
     /// `MPI_Ineighbor_allgatherv`.
@@ -521,8 +521,8 @@ hooks! {
 
     /// `MPI_Ineighbor_alltoall`.
     neighbor_alltoall(send: Plain<A>, receive: Plain<A>) uses {
-        uses.to_neighbors(send);
-        uses.from_neighbors(receive);
+        uses.sent_to_neighbors(send);
+        uses.received_from_neighbors(receive);
     }
 
     /// `MPI_Ineighbor_alltoallv`.
