@@ -112,6 +112,8 @@ codes! {
         CHANGED = 8 => "changed",
         /// That buffer could no longer be read then.
         RELEASED = 16 => "released",
+        /// The operation's request was complete when the call returned, and has a handle that it shares with others.
+        AT_START = 32 => "complete at start",
     }
 }
 
@@ -174,6 +176,11 @@ pub struct OneSided {
     /// A hash of the contents of that buffer, until the operation is complete at the origin; zero if it was not
     /// computed, as in older images.
     pub digest: W64,
+    /// With a request: return address of the call that completed the request, if it was the first to complete the
+    /// operation at the origin while there was a hash.
+    pub waited_from: W64,
+    /// Number plus one of that call's function; zero if there is none, as in older images.
+    pub waited_in: W64,
 }
 
 impl OneSided {
@@ -220,5 +227,6 @@ const _: () = {
     assert!(offset_of!(OneSided, low) == 80);
     assert!(offset_of!(OneSided, count) == 120);
     assert!(offset_of!(OneSided, digest) == 136);
-    assert!(size_of::<OneSided>() == 144);
+    assert!(offset_of!(OneSided, waited_in) == 152);
+    assert!(size_of::<OneSided>() == 160);
 };

@@ -33,7 +33,7 @@ records! {
     true Group, Op, Errhandler, Info, Session, Keyval, Attribute;
     true Request, Message, Variable;
     false Header, Section, Counter, ThreadHead, W64;
-    false Peer, Traffic, Recent, Fault;
+    false Peer, Recent, Fault;
     false Ring, Called, CallPath;
 }
 
@@ -83,6 +83,12 @@ unsafe impl Record for Datatype {
 unsafe impl Record for Entry {
     const SEQUENCED: bool = true;
     const LEAST: usize = offset_of!(Entry, from);
+}
+
+// SAFETY: as for all of the above.
+unsafe impl Record for Traffic {
+    const SEQUENCED: bool = false;
+    const LEAST: usize = offset_of!(Traffic, ledger_collective_first);
 }
 
 // SAFETY: as for all of the above.

@@ -82,6 +82,19 @@ impl Request {
         self.send_tag.set((number >> 32) as u32);
     }
 
+    /// Collective: position plus one, counted without wrapping, of the first entry in the ledger's third ring for
+    /// the operation last started or initialized. One-sided: [number](crate::one_sided::OneSided::number) of its
+    /// record; with a shared handle, that of the oldest one if none of them is known to be complete. Zero if there is none; meaningful only while the contents of buffers are compared.
+    pub fn buffers(&self) -> u64 {
+        u64::from(self.actual_tag.get()) << 32 | u64::from(self.source.get())
+    }
+
+    /// Sets [`buffers`](Self::buffers).
+    pub fn set_buffers(&self, number: u64) {
+        self.source.set(number as u32);
+        self.actual_tag.set((number >> 32) as u32);
+    }
+
     /// Whether this flag is set.
     #[inline(always)]
     pub fn is(&self, flag: Flag) -> bool {
@@ -182,10 +195,11 @@ pub struct Request {
     pub completed_from: W64,
     /// Complete receive: rank of the sender; `MPI_PROC_NULL` or `MPI_ANY_SOURCE` if there was no message, or
     /// the library did not report the sender. Partitioned send: number of partitions marked ready since the
-    /// last start, plus one; zero before the first start.
+    /// last start, plus one; zero before the first start. Collective, one-sided: lower half of
+    /// [`buffers`](Self::buffers).
     pub source: W32,
     /// Complete receive: tag of the message; `MPI_ANY_TAG` if there was none, or the library did not report
-    /// it.
+    /// it. Collective, one-sided: upper half of [`buffers`](Self::buffers).
     pub actual_tag: W32,
     /// Message: bytes sent, or received once complete; [`UNKNOWN_SIZE`] if the library did not report them.
     pub bytes: W64,
@@ -289,13 +303,17 @@ codes! {
         CHANGED = 4096 => "changed",
         /// The buffer could no longer be read then.
         RELEASED = 8192 => "released",
+        /// Buffer of a collective: the operation writes it.
+        WRITTEN = 16384 => "written by the operation",
     }
 }
 
 /// A message in the ledger.
 ///
 /// Section [`LEDGER`](crate::layout::SectionKind::LEDGER) holds two rings of [`Traffic::ledger_capacity`]
-/// entries: first the messages sent, then those received.
+/// entries: first the messages sent, then those received. While the contents of buffers are compared, there is a
+/// third one, at [`Traffic::ledger_collective_first`]: the buffers of nonblocking and persistent collectives. The
+/// entries of one operation follow one another; several describe one buffer if its blocks are not adjacent.
 #[repr(C)]
 #[derive(Debug, Default, Clone)]
 pub struct Entry {
@@ -305,17 +323,18 @@ pub struct Entry {
     pub comm: W64,
     /// Rank of the peer in the communicator.
     pub peer: W32,
-    /// The message's tag.
+    /// The message's tag. Buffer of a collective: number plus one of the function that made the request.
     pub tag: W32,
     /// The message's size in bytes.
     pub bytes: W64,
     /// When the send was started or the receive posted, in ticks; for a message matched by a probe, when it
-    /// was matched.
+    /// was matched. Buffer of a persistent collective that was only initialized: zero.
     pub posted: W64,
     /// When the program learned that the operation was complete, in ticks; zero for a send that is not.
     pub completed: W64,
     /// Number of this send (or receive) among those started (or posted) by this process, over all
-    /// communicators, counting from 1.
+    /// communicators, counting from 1. Buffer of a collective: number of the operation for
+    /// which its request was made.
     pub order: W64,
     /// Number of the message among those to (or from) this peer on this communicator, counting from 1, modulo
     /// 2^32: sends as they start, receives as they complete.
@@ -494,6 +513,12 @@ pub struct Traffic {
     pub sent_sizes: [W64; SIZE_CLASSES],
     /// Number of messages received, by [`size_class`].
     pub received_sizes: [W64; SIZE_CLASSES],
+    /// Index in the ledger's table of the first entry of the ring of collectives' buffers. This and the next field
+    /// are zero in older images.
+    pub ledger_collective_first: W64,
+    /// Number of entries ever written to that ring, which has [`ledger_capacity`](Self::ledger_capacity) entries;
+    /// zero while there is no such ring.
+    pub ledger_collective: W64,
 }
 
 const _: () = {
@@ -518,7 +543,8 @@ const _: () = {
     assert!(offset_of!(Traffic, envelopes) == 216);
     assert!(offset_of!(Traffic, ledger_capacity) == 144);
     assert!(offset_of!(Traffic, sent_sizes) == 256);
-    assert!(size_of::<Traffic>() == 1280);
+    assert!(offset_of!(Traffic, ledger_collective_first) == 1280);
+    assert!(size_of::<Traffic>() == 1296);
 };
 
 #[cfg(test)]

@@ -86,6 +86,30 @@ static void ibarrier_wait(void)
     MPI_Wait(&both[0], MPI_STATUS_IGNORE);
 }
 
+static void iallreduce_wait(void)
+{
+    MPI_Iallreduce(out, in, 4, MPI_DOUBLE, MPI_SUM, comm, both);
+    MPI_Wait(both, &status);
+}
+
+static void ialltoallw_wait(void)
+{
+    const int count = 1, at = 0;
+    const MPI_Datatype type = MPI_DOUBLE;
+    MPI_Ialltoallw(in, &count, &at, &type, out, &count, &at, &type, comm, both);
+    MPI_Wait(both, &status);
+}
+
+#if MPI_VERSION >= 4 || defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION >= 5
+static MPI_Request broadcast;
+
+static void start_broadcast_wait(void)
+{
+    MPI_Start(&broadcast);
+    MPI_Wait(&broadcast, &status);
+}
+#endif
+
 static void start_recv_wait(void)
 {
     MPI_Start(&persistent);
@@ -178,6 +202,11 @@ static const struct {
     CASE("MPI_Irecv, MPI_Send, MPI_Wait", irecv_send_wait),
     CASE("MPI_Irecv, MPI_Isend, MPI_Waitall", irecv_isend_waitall),
     CASE("MPI_Ibarrier, MPI_Wait", ibarrier_wait),
+    CASE("MPI_Iallreduce, MPI_Wait", iallreduce_wait),
+    CASE("MPI_Ialltoallw, MPI_Wait", ialltoallw_wait),
+#if MPI_VERSION >= 4 || defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION >= 5
+    CASE("MPI_Start of a broadcast, MPI_Wait", start_broadcast_wait),
+#endif
     CASE("MPI_Start, MPI_Recv, MPI_Wait", start_recv_wait),
     CASE("MPI_Iprobe", iprobe),
     CASE("MPI_Test of no request", test_null),
@@ -197,6 +226,9 @@ int main(int argc, char **argv)
     MPI_Init(&argc, &argv);
     comm = MPI_COMM_WORLD;
     MPI_Send_init(out, 4, MPI_DOUBLE, 0, 2, comm, &persistent);
+#if MPI_VERSION >= 4 || defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION >= 5
+    MPI_Bcast_init(out, 4, MPI_DOUBLE, 0, comm, MPI_INFO_NULL, &broadcast);
+#endif
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         for (int call = 0; call < WARM; call++)
             cases[i].body();

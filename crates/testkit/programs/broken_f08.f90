@@ -2,8 +2,9 @@
 program broken_f08
   use mpi_f08
   implicit none
-  integer :: ierr, rank, value, memory(4)
-  type(MPI_Request) :: request
+  integer :: ierr, rank, value
+  integer, asynchronous :: memory(4)
+  type(MPI_Request) :: request, second
   type(MPI_Win) :: win
   character(len=1024) :: name
 
@@ -34,6 +35,17 @@ program broken_f08
     end if
     call MPI_Win_fence(0, win, ierr)
     call MPI_Win_free(win, ierr)
+  ! finding f08_broadcast_changed 2 buffer-changed ranks 0 check says the buffer of MPI_Ibcast of 4 x
+  case ('f08_broadcast_changed')
+    call MPI_Ibcast(memory, 4, MPI_INTEGER, 0, MPI_COMM_WORLD, request, ierr) ! here: f08_broadcast_changed
+    if (rank == 0) memory(4) = 5
+    call MPI_Wait(request, MPI_STATUS_IGNORE, ierr)
+  ! finding f08_sums_in_one_place 2 buffer-overlap ranks [0-1] check says were active at once in the same memory
+  case ('f08_sums_in_one_place')
+    call MPI_Iallreduce(MPI_IN_PLACE, memory, 4, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD, request, ierr)
+    call MPI_Iallreduce(MPI_IN_PLACE, memory(4), 1, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD, second, ierr) ! here: f08_sums_in_one_place
+    call MPI_Wait(request, MPI_STATUS_IGNORE, ierr)
+    call MPI_Wait(second, MPI_STATUS_IGNORE, ierr)
   end select
   call MPI_Finalize(ierr)
 end program broken_f08

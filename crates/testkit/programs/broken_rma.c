@@ -224,6 +224,38 @@ static void origin_changed_before_the_unlock(void)
     free_window();
 }
 
+/* finding origin_changed_before_the_wait 2 buffer-changed ranks 0 check says the buffer of MPI_Rput at */
+static void origin_changed_before_the_wait(void)
+{
+    MPI_Request request;
+    make_window();
+    MPI_Win_lock_all(0, win);
+    if (rank == 0) {
+        MPI_Rput(values, 64, MPI_INT, 1, 0, 64, MPI_INT, win, &request); /* here: origin_changed_before_the_wait */
+        values[63] = 1;
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+    }
+    MPI_Win_unlock_all(win);
+    free_window();
+}
+
+/* finding request_flushed_after_a_change 2 buffer-changed ranks 0 check says the buffer of MPI_Raccumulate at */
+static void request_flushed_after_a_change(void)
+{
+    MPI_Request request;
+    make_window();
+    MPI_Win_lock_all(0, win);
+    if (rank == 0) {
+        MPI_Raccumulate(values, 64, MPI_INT, 1, 0, 64, MPI_INT, MPI_SUM, win, &request); /* here: request_flushed_after_a_change */
+        values[0] = 1;
+        MPI_Win_flush_local(1, win);
+        values[0] = 2;
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+    }
+    MPI_Win_unlock_all(win);
+    free_window();
+}
+
 static const struct {
     const char *name;
     void (*run)(void);
@@ -242,6 +274,8 @@ static const struct {
     {"request_of_another_type", request_of_another_type},
     {"origin_changed_before_the_fence", origin_changed_before_the_fence},
     {"origin_changed_before_the_unlock", origin_changed_before_the_unlock},
+    {"origin_changed_before_the_wait", origin_changed_before_the_wait},
+    {"request_flushed_after_a_change", request_flushed_after_a_change},
 };
 
 int main(int argc, char **argv)

@@ -63,7 +63,7 @@ int main(int argc, char **argv)
     MPI_Reduce_scatter(MPI_IN_PLACE, out, pairs, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     MPI_Request requests[3];
     MPI_Ialltoallv(in, pairs, at, MPI_INT, out, mine, starts, MPI_INT, MPI_COMM_WORLD, &requests[0]);
-    MPI_Iallgatherv(in + 100, rank, pair, in, pairs, at, MPI_INT, MPI_COMM_WORLD, &requests[1]);
+    MPI_Iallgatherv(in + 100, rank, pair, in + 150, pairs, at, MPI_INT, MPI_COMM_WORLD, &requests[1]);
     MPI_Igatherv(in + 100, rank, pair, in + 50, pairs, at, MPI_INT, size - 1, MPI_COMM_WORLD, &requests[2]);
     MPI_Waitall(3, requests, MPI_STATUSES_IGNORE);
     MPI_Type_free(&pair);

@@ -164,6 +164,43 @@ static void dynamic(void)
     win = fixed;
 }
 
+/* However the program learns that an operation with a request is complete at the origin, it may use the buffer again,
+ * also before a flush. */
+static void requests_complete(int next)
+{
+    MPI_Request request, requests[2];
+    int done = 0, which;
+    MPI_Raccumulate(values, 4, MPI_INT, next, 0, 4, MPI_INT, MPI_SUM, win, &request);
+    while (!done)
+        MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+    values[0]++;
+    MPI_Raccumulate(values, 4, MPI_INT, next, 0, 4, MPI_INT, MPI_SUM, win, &request);
+    for (done = 0; !done;)
+        MPI_Request_get_status(request, &done, MPI_STATUS_IGNORE);
+    values[0]++;
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    for (int i = 0; i < 2; i++)
+        MPI_Raccumulate(&values[4 * i], 4, MPI_INT, next, 4 * i, 4, MPI_INT, MPI_SUM, win, &requests[i]);
+    for (int i = 0; i < 2; i++) {
+        MPI_Waitany(2, requests, &which, MPI_STATUS_IGNORE);
+        values[4 * which]++;
+    }
+    MPI_Win_flush(next, win);
+    for (int i = 0; i < 2; i++)
+        MPI_Rput(&values[4 * i], 4, MPI_INT, next, 4 * i, 4, MPI_INT, win, &requests[i]);
+    MPI_Wait(&requests[1], MPI_STATUS_IGNORE);
+    values[4]++;
+    MPI_Win_flush_local(next, win);
+    values[0]++;
+    MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
+    /* Its request is complete only behind the flush. */
+    MPI_Win_flush(next, win);
+    MPI_Rput(values, 4, MPI_INT, next, 0, 4, MPI_INT, win, &request);
+    MPI_Win_flush(next, win);
+    values[0]++;
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+
 /* The origin's buffer is changed as soon as the operation is complete there. */
 static void reused(void)
 {
@@ -186,6 +223,7 @@ static void reused(void)
     MPI_Wait(&request, MPI_STATUS_IGNORE);
     values[0]++;
     MPI_Win_flush(next, win);
+    requests_complete(next);
     /* Fetched, not sent. */
     MPI_Get_accumulate(values, 4, MPI_INT, values + 8, 4, MPI_INT, next, 0, 4, MPI_INT, MPI_NO_OP, win);
     values[0]++;

@@ -17,13 +17,15 @@ use std::sync::Arc;
 /// Maximum number of entries read per ring.
 const MOST: u64 = 1 << 20;
 
-/// Both rings.
+/// The rings.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Ledger {
     /// Messages sent.
     pub sent: Ring,
     /// Messages received.
     pub received: Ring,
+    /// Buffers of nonblocking and persistent collectives.
+    pub collective: Ring,
 }
 
 /// A ring of messages.
@@ -37,7 +39,7 @@ pub struct Ring {
     pub written: u64,
 }
 
-/// A message as seen by one of its ends.
+/// A message as seen by one of its ends, or a buffer of a collective.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Line {
     /// Its position in the ring, counted without wrapping, so that it is the same in every read.
@@ -64,8 +66,14 @@ pub struct Line {
     pub buffer: u64,
     /// Handle of the datatype.
     pub datatype: u64,
+    /// Return address of the call that started it.
+    pub from: u64,
+    /// Whether it was started, not only initialized.
+    pub is_started: bool,
     /// Arguments passed; shared by all messages of one source line.
     pub named: Arc<Named>,
+    /// Buffer of a collective: the function that made the request, with the line that started the operation.
+    pub collective: Option<Arc<Called>>,
     /// When it was posted, in nanoseconds of `CLOCK_MONOTONIC`.
     pub posted_ns: u64,
     /// The call through which the program learned of its completion; `None` if it has not yet.
@@ -163,7 +171,17 @@ pub fn read<S: Source>(rank: &Rank<'_, S>) -> Option<Ledger> {
     let mut ring = |first, written| ring(rank, &mut known, (first, capacity), written);
     let sent = ring(first, totals.ledger_sent.get())?;
     let received = ring(first.checked_add(capacity)?, totals.ledger_received.get())?;
-    Some(Ledger { sent, received })
+    let mut collective = match totals.ledger_collective.get() {
+        0 => Ring::default(),
+        written => ring(totals.ledger_collective_first.get(), written)?,
+    };
+    collective.lines.retain_mut(|line| {
+        let function = usize::try_from(line.tag).ok().and_then(|number| number.checked_sub(1));
+        line.collective = function.map(|function| called(rank, &mut known, line.from, function));
+        // One that was only initialized has no beginning.
+        line.collective.is_some() && line.is_started
+    });
+    Some(Ledger { sent, received, collective })
 }
 
 fn ring<S: Source>(
@@ -222,7 +240,10 @@ impl Line {
             flags: entry.flags.get(),
             buffer: entry.buffer.get(),
             datatype: entry.datatype.get(),
+            from: entry.from.get(),
+            is_started: entry.posted.get() != 0,
             named: Arc::default(),
+            collective: None,
             posted_ns: clock.ns_at(entry.posted.get()),
             waited: call(&entry.waited_in, &entry.waited_from, [&entry.waited, &entry.completed]),
             probed: call(&entry.probed_in, &entry.probed_from, [&entry.probed, &entry.probed_until])

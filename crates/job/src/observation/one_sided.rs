@@ -126,6 +126,8 @@ pub struct Access {
     pub buffer: u64,
     /// What became of that buffer before the operation was complete at the origin.
     pub misuse: Option<Misuse>,
+    /// The call that completed its request, if that completed it at the origin.
+    pub waited: Option<Arc<Called>>,
 }
 
 /// Kind of an operation, as far as it matters for conflicts.
@@ -203,19 +205,24 @@ struct Reader<'a, 'b, S: Source> {
 }
 
 impl<S: Source> Reader<'_, '_, S> {
-    fn call(&mut self, record: &one_sided::OneSided, does: Does) -> OneSidedCall {
-        let process = self.rank.process();
-        let (from, function) = (record.from.get(), record.function.get());
+    /// Resolves a return address and a function number plus one.
+    fn called(&mut self, from: u64, function: u32) -> Arc<Called> {
         let called = self.called.entry((from, function)).or_insert_with(|| {
-            let function = process.function(function.wrapping_sub(1) as usize);
+            let function = self.rank.process().function(function.wrapping_sub(1) as usize);
             Arc::new(Called { function, place: self.rank.place(from) })
         });
+        Arc::clone(called)
+    }
+
+    fn call(&mut self, record: &one_sided::OneSided, does: Does) -> OneSidedCall {
+        let process = self.rank.process();
+        let called = self.called(record.from.get(), record.function.get());
         let ns = |ticks: u64| if ticks == 0 { 0 } else { process.clock.ns_at(ticks) };
         OneSidedCall {
             window: record.window.get(),
             from_ns: ns(record.since.get()),
             until_ns: if record.since.get() == 0 { 0 } else { ns(record.until.get()) },
-            call: Arc::clone(called),
+            call: called,
             does,
         }
     }
@@ -285,6 +292,10 @@ impl<S: Source> Reader<'_, '_, S> {
             bytes: record.bytes.get(),
             buffer: record.buffer.get(),
             misuse: Misuse::of(record.is(OneSidedFlag::CHANGED), record.is(OneSidedFlag::RELEASED)),
+            waited: u32::try_from(record.waited_in.get())
+                .ok()
+                .filter(|function| *function != 0)
+                .map(|function| self.called(record.waited_from.get(), function)),
         })
     }
 }

@@ -82,13 +82,13 @@ hook! {
     after { traffic::collectives::leave() }
 }
 rare_hook! {
-    MPI_Allgather_init (sendbuf: *const c_void, sendcount: Count, sendtype: A::Handle, recvbuf: usize, recvcount: Count, recvtype: A::Handle, comm: A::Handle, info: usize, request: *mut A::Handle)
+    MPI_Allgather_init (sendbuf: *const c_void, sendcount: Count, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: Count, recvtype: A::Handle, comm: A::Handle, info: usize, request: *mut A::Handle)
     also { MPI_Allgather_init_c }
     counts { sendcount, recvcount } vectors { }
     note { object: comm, datatype: recvtype, count: recvcount }
     bytes { in_place(sendbuf, recvcount * recvtype) or sendcount * sendtype }
     before { traffic::requests::overwrite::watch(request), traffic::collectives::enter_initialisation(comm), traffic::totals::to_each(comm, sendbuf, sendcount, sendtype, recvcount, recvtype) }
-    after { traffic::collectives::start(true, comm, request) }
+    after { traffic::collectives::start(true, comm, request), traffic::buffers::allgather(comm, request, (sendbuf.addr(), i64::from(sendcount), sendtype), (recvbuf.addr(), i64::from(recvcount), recvtype)) }
 }
 hook! {
     sizes outlined
@@ -101,13 +101,13 @@ hook! {
     after { traffic::collectives::leave() }
 }
 rare_hook! {
-    MPI_Allgatherv_init (sendbuf: *const c_void, sendcount: Count, sendtype: A::Handle, recvbuf: usize, recvcounts: Vector, displs: usize, recvtype: A::Handle, comm: A::Handle, info: usize, request: *mut A::Handle)
+    MPI_Allgatherv_init (sendbuf: *const c_void, sendcount: Count, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: Vector, displs: Vector, recvtype: A::Handle, comm: A::Handle, info: usize, request: *mut A::Handle)
     also { MPI_Allgatherv_init_c }
-    counts { sendcount } vectors { recvcounts }
+    counts { sendcount } vectors { recvcounts, displs }
     note { object: comm, datatype: sendtype, count: sendcount }
     bytes { in_place(sendbuf, own(recvcounts, recvtype, comm)) or sendcount * sendtype }
     before { traffic::requests::overwrite::watch(request), traffic::collectives::enter_initialisation(comm), traffic::totals::allgatherv(comm, sendbuf, sendcount, sendtype, recvcounts, recvtype) }
-    after { traffic::collectives::start(true, comm, request) }
+    after { traffic::collectives::start(true, comm, request), traffic::buffers::allgatherv(comm, request, (sendbuf.addr(), i64::from(sendcount), sendtype), (recvbuf.addr(), recvcounts.into(), displs.into(), recvtype)) }
 }
 rare_hook! {
     MPI_Alloc_mem (size: usize, info: A::Handle, baseptr: usize)
@@ -137,13 +137,13 @@ hook! {
     after { traffic::collectives::leave() }
 }
 rare_hook! {
-    MPI_Allreduce_init (sendbuf: usize, recvbuf: usize, count: Count, datatype: A::Handle, op: A::Handle, comm: A::Handle, info: usize, request: *mut A::Handle)
-    also { MPI_Allreduce_init_c, MPI_Exscan_init, MPI_Exscan_init_c, MPI_Scan_init, MPI_Scan_init_c }
+    MPI_Allreduce_init (sendbuf: *const c_void, recvbuf: *mut c_void, count: Count, datatype: A::Handle, op: A::Handle, comm: A::Handle, info: usize, request: *mut A::Handle)
+    also { MPI_Allreduce_init_c, MPI_Scan_init, MPI_Scan_init_c }
     counts { count } vectors { }
     note { object: comm, datatype: datatype, count: count, op: op }
     bytes { count * datatype }
     before { traffic::requests::overwrite::watch(request), traffic::collectives::enter_initialisation(comm) }
-    after { traffic::collectives::start(true, comm, request) }
+    after { traffic::collectives::start(true, comm, request), traffic::buffers::reduce_to_all(comm, request, sendbuf.addr(), recvbuf.addr(), i64::from(count), datatype) }
 }
 hook! {
     sizes outlined
@@ -162,13 +162,13 @@ hook! {
     after { traffic::collectives::leave() }
 }
 rare_hook! {
-    MPI_Alltoall_init (sendbuf: *const c_void, sendcount: Count, sendtype: A::Handle, recvbuf: usize, recvcount: Count, recvtype: A::Handle, comm: A::Handle, info: usize, request: *mut A::Handle)
+    MPI_Alltoall_init (sendbuf: *const c_void, sendcount: Count, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: Count, recvtype: A::Handle, comm: A::Handle, info: usize, request: *mut A::Handle)
     also { MPI_Alltoall_init_c }
     counts { sendcount, recvcount } vectors { }
     note { object: comm, datatype: recvtype, count: recvcount }
     bytes { in_place(sendbuf, recvcount * recvtype * peers(comm)) or sendcount * sendtype * peers(comm) }
     before { traffic::requests::overwrite::watch(request), traffic::collectives::enter_initialisation(comm), traffic::totals::to_each(comm, sendbuf, sendcount, sendtype, recvcount, recvtype) }
-    after { traffic::collectives::start(true, comm, request) }
+    after { traffic::collectives::start(true, comm, request), traffic::buffers::alltoall(comm, request, (sendbuf.addr(), i64::from(sendcount), sendtype), (recvbuf.addr(), i64::from(recvcount), recvtype)) }
 }
 hook! {
     sizes outlined
@@ -181,13 +181,13 @@ hook! {
     after { traffic::collectives::leave() }
 }
 rare_hook! {
-    MPI_Alltoallv_init (sendbuf: *const c_void, sendcounts: Vector, sdispls: usize, sendtype: A::Handle, recvbuf: usize, recvcounts: Vector, rdispls: usize, recvtype: A::Handle, comm: A::Handle, info: usize, request: *mut A::Handle)
+    MPI_Alltoallv_init (sendbuf: *const c_void, sendcounts: Vector, sdispls: Vector, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: Vector, rdispls: Vector, recvtype: A::Handle, comm: A::Handle, info: usize, request: *mut A::Handle)
     also { MPI_Alltoallv_init_c }
-    counts { } vectors { sendcounts, recvcounts }
+    counts { } vectors { sendcounts, sdispls, recvcounts, rdispls }
     note { object: comm, datatype: recvtype }
     bytes { in_place(sendbuf, vector(recvcounts, recvtype, peers(comm))) or vector(sendcounts, sendtype, peers(comm)) }
     before { traffic::requests::overwrite::watch(request), traffic::collectives::enter_initialisation(comm), traffic::totals::alltoallv(comm, sendbuf, sendcounts, sendtype, recvcounts, recvtype) }
-    after { traffic::collectives::start(true, comm, request) }
+    after { traffic::collectives::start(true, comm, request), traffic::buffers::alltoallv(comm, request, (sendbuf.addr(), sendcounts.into(), sdispls.into(), sendtype), (recvbuf.addr(), recvcounts.into(), rdispls.into(), recvtype)) }
 }
 hook! {
     sizes outlined
@@ -200,13 +200,13 @@ hook! {
     after { traffic::collectives::leave() }
 }
 rare_hook! {
-    MPI_Alltoallw_init (sendbuf: *const c_void, sendcounts: Vector, sdispls: usize, sendtypes: *const A::Handle, recvbuf: usize, recvcounts: Vector, rdispls: usize, recvtypes: *const A::Handle, comm: A::Handle, info: usize, request: *mut A::Handle)
+    MPI_Alltoallw_init (sendbuf: *const c_void, sendcounts: Vector, sdispls: Vector, sendtypes: *const A::Handle, recvbuf: *mut c_void, recvcounts: Vector, rdispls: Vector, recvtypes: *const A::Handle, comm: A::Handle, info: usize, request: *mut A::Handle)
     also { MPI_Alltoallw_init_c }
-    counts { } vectors { sendcounts, recvcounts }
+    counts { } vectors { sendcounts, sdispls, recvcounts, rdispls }
     note { object: comm }
     bytes { in_place(sendbuf, vector_w(recvcounts, recvtypes, peers(comm))) or vector_w(sendcounts, sendtypes, peers(comm)) }
     before { traffic::requests::overwrite::watch(request), traffic::collectives::enter_initialisation(comm), traffic::totals::alltoallw(comm, sendbuf, sendcounts, sendtypes, recvcounts, recvtypes) }
-    after { traffic::collectives::start(true, comm, request) }
+    after { traffic::collectives::start(true, comm, request), traffic::buffers::alltoallw(comm, request, (sendbuf.addr(), sendcounts.into(), sdispls.into(), sendtypes), (recvbuf.addr(), recvcounts.into(), rdispls.into(), recvtypes)) }
 }
 rare_hook! {
     MPI_Attr_delete (comm: A::Handle, keyval: c_int)
@@ -258,13 +258,13 @@ hook! {
     after { traffic::collectives::leave() }
 }
 rare_hook! {
-    MPI_Bcast_init (buffer: usize, count: Count, datatype: A::Handle, root: c_int, comm: A::Handle, info: usize, request: *mut A::Handle)
+    MPI_Bcast_init (buffer: *mut c_void, count: Count, datatype: A::Handle, root: c_int, comm: A::Handle, info: usize, request: *mut A::Handle)
     also { MPI_Bcast_init_c }
     counts { count } vectors { }
     note { object: comm, datatype: datatype, count: count, peer: root }
     bytes { if takes_part(root) { count * datatype } }
     before { traffic::requests::overwrite::watch(request), traffic::collectives::enter_initialisation(comm) }
-    after { traffic::collectives::start(true, comm, request) }
+    after { traffic::collectives::start(true, comm, request), traffic::buffers::bcast(comm, request, root, (buffer.addr(), i64::from(count), datatype)) }
 }
 hook! {
     sizes inlined
@@ -577,6 +577,15 @@ rare_hook! {
     bytes { }
     before { objects::errhandlers::before_free }
     after { objects::errhandlers::after_free }
+}
+rare_hook! {
+    MPI_Exscan_init (sendbuf: *const c_void, recvbuf: *mut c_void, count: Count, datatype: A::Handle, op: A::Handle, comm: A::Handle, info: usize, request: *mut A::Handle)
+    also { MPI_Exscan_init_c }
+    counts { count } vectors { }
+    note { object: comm, datatype: datatype, count: count, op: op }
+    bytes { count * datatype }
+    before { traffic::requests::overwrite::watch(request), traffic::collectives::enter_initialisation(comm) }
+    after { traffic::collectives::start(true, comm, request), traffic::buffers::exscan(comm, request, sendbuf.addr(), recvbuf.addr(), i64::from(count), datatype) }
 }
 hook! {
     sizes outlined
@@ -909,13 +918,13 @@ hook! {
     after { traffic::collectives::leave() }
 }
 rare_hook! {
-    MPI_Gather_init (sendbuf: *const c_void, sendcount: Count, sendtype: A::Handle, recvbuf: usize, recvcount: Count, recvtype: A::Handle, root: c_int, comm: A::Handle, info: usize, request: *mut A::Handle)
+    MPI_Gather_init (sendbuf: *const c_void, sendcount: Count, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: Count, recvtype: A::Handle, root: c_int, comm: A::Handle, info: usize, request: *mut A::Handle)
     also { MPI_Gather_init_c }
     counts { sendcount, recvcount } vectors { }
     note { object: comm, datatype: sendtype, count: sendcount, peer: root }
     bytes { if has_a_part(root) { in_place(sendbuf, recvcount * recvtype) or sendcount * sendtype } }
     before { traffic::requests::overwrite::watch(request), traffic::collectives::enter_initialisation(comm), traffic::totals::gather(comm, root, sendbuf, sendcount, sendtype, recvcount, recvtype) }
-    after { traffic::collectives::start(true, comm, request) }
+    after { traffic::collectives::start(true, comm, request), traffic::buffers::gather(comm, request, root, (sendbuf.addr(), i64::from(sendcount), sendtype), (recvbuf.addr(), i64::from(recvcount), recvtype)) }
 }
 hook! {
     sizes outlined
@@ -928,13 +937,13 @@ hook! {
     after { traffic::collectives::leave() }
 }
 rare_hook! {
-    MPI_Gatherv_init (sendbuf: *const c_void, sendcount: Count, sendtype: A::Handle, recvbuf: usize, recvcounts: Vector, displs: usize, recvtype: A::Handle, root: c_int, comm: A::Handle, info: usize, request: *mut A::Handle)
+    MPI_Gatherv_init (sendbuf: *const c_void, sendcount: Count, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: Vector, displs: Vector, recvtype: A::Handle, root: c_int, comm: A::Handle, info: usize, request: *mut A::Handle)
     also { MPI_Gatherv_init_c }
-    counts { sendcount } vectors { recvcounts }
+    counts { sendcount } vectors { recvcounts, displs }
     note { object: comm, datatype: sendtype, count: sendcount, peer: root }
     bytes { if has_a_part(root) { in_place(sendbuf, own(recvcounts, recvtype, comm)) or sendcount * sendtype } }
     before { traffic::requests::overwrite::watch(request), traffic::collectives::enter_initialisation(comm), traffic::totals::gatherv(comm, root, sendbuf, sendcount, sendtype, recvcounts, recvtype) }
-    after { traffic::collectives::start(true, comm, request) }
+    after { traffic::collectives::start(true, comm, request), traffic::buffers::gatherv(comm, request, root, (sendbuf.addr(), i64::from(sendcount), sendtype), (recvbuf.addr(), recvcounts.into(), displs.into(), recvtype)) }
 }
 hook! {
     sizes outlined
@@ -1017,63 +1026,63 @@ rare_hook! {
 }
 hook! {
     sizes outlined
-    MPI_Iallgather (sendbuf: *const c_void, sendcount: Count, sendtype: A::Handle, recvbuf: usize, recvcount: Count, recvtype: A::Handle, comm: A::Handle, request: *mut A::Handle)
+    MPI_Iallgather (sendbuf: *const c_void, sendcount: Count, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: Count, recvtype: A::Handle, comm: A::Handle, request: *mut A::Handle)
     also { MPI_Iallgather_c }
     counts { sendcount, recvcount } vectors { }
     note { object: comm, datatype: recvtype, count: recvcount }
     bytes { in_place(sendbuf, recvcount * recvtype) or sendcount * sendtype }
     before { traffic::requests::overwrite::watch(request), traffic::collectives::enter(comm), traffic::totals::to_each(comm, sendbuf, sendcount, sendtype, recvcount, recvtype) }
-    after { traffic::collectives::start(false, comm, request) }
+    after { traffic::collectives::start(false, comm, request), traffic::buffers::allgather(comm, request, (sendbuf.addr(), i64::from(sendcount), sendtype), (recvbuf.addr(), i64::from(recvcount), recvtype)) }
 }
 hook! {
     sizes outlined
-    MPI_Iallgatherv (sendbuf: *const c_void, sendcount: Count, sendtype: A::Handle, recvbuf: usize, recvcounts: Vector, displs: usize, recvtype: A::Handle, comm: A::Handle, request: *mut A::Handle)
+    MPI_Iallgatherv (sendbuf: *const c_void, sendcount: Count, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: Vector, displs: Vector, recvtype: A::Handle, comm: A::Handle, request: *mut A::Handle)
     also { MPI_Iallgatherv_c }
-    counts { sendcount } vectors { recvcounts }
+    counts { sendcount } vectors { recvcounts, displs }
     note { object: comm, datatype: sendtype, count: sendcount }
     bytes { in_place(sendbuf, own(recvcounts, recvtype, comm)) or sendcount * sendtype }
     before { traffic::requests::overwrite::watch(request), traffic::collectives::enter(comm), traffic::totals::allgatherv(comm, sendbuf, sendcount, sendtype, recvcounts, recvtype) }
-    after { traffic::collectives::start(false, comm, request) }
+    after { traffic::collectives::start(false, comm, request), traffic::buffers::allgatherv(comm, request, (sendbuf.addr(), i64::from(sendcount), sendtype), (recvbuf.addr(), recvcounts.into(), displs.into(), recvtype)) }
 }
 hook! {
     sizes outlined
-    MPI_Iallreduce (sendbuf: usize, recvbuf: usize, count: Count, datatype: A::Handle, op: A::Handle, comm: A::Handle, request: *mut A::Handle)
-    also { MPI_Iallreduce_c, MPI_Iexscan, MPI_Iexscan_c, MPI_Iscan, MPI_Iscan_c }
+    MPI_Iallreduce (sendbuf: *const c_void, recvbuf: *mut c_void, count: Count, datatype: A::Handle, op: A::Handle, comm: A::Handle, request: *mut A::Handle)
+    also { MPI_Iallreduce_c, MPI_Iscan, MPI_Iscan_c }
     counts { count } vectors { }
     note { object: comm, datatype: datatype, count: count, op: op }
     bytes { count * datatype }
     before { traffic::requests::overwrite::watch(request), traffic::collectives::enter(comm) }
-    after { traffic::collectives::start(false, comm, request) }
+    after { traffic::collectives::start(false, comm, request), traffic::buffers::reduce_to_all(comm, request, sendbuf.addr(), recvbuf.addr(), i64::from(count), datatype) }
 }
 hook! {
     sizes outlined
-    MPI_Ialltoall (sendbuf: *const c_void, sendcount: Count, sendtype: A::Handle, recvbuf: usize, recvcount: Count, recvtype: A::Handle, comm: A::Handle, request: *mut A::Handle)
+    MPI_Ialltoall (sendbuf: *const c_void, sendcount: Count, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: Count, recvtype: A::Handle, comm: A::Handle, request: *mut A::Handle)
     also { MPI_Ialltoall_c }
     counts { sendcount, recvcount } vectors { }
     note { object: comm, datatype: recvtype, count: recvcount }
     bytes { in_place(sendbuf, recvcount * recvtype * peers(comm)) or sendcount * sendtype * peers(comm) }
     before { traffic::requests::overwrite::watch(request), traffic::collectives::enter(comm), traffic::totals::to_each(comm, sendbuf, sendcount, sendtype, recvcount, recvtype) }
-    after { traffic::collectives::start(false, comm, request) }
+    after { traffic::collectives::start(false, comm, request), traffic::buffers::alltoall(comm, request, (sendbuf.addr(), i64::from(sendcount), sendtype), (recvbuf.addr(), i64::from(recvcount), recvtype)) }
 }
 hook! {
     sizes outlined
-    MPI_Ialltoallv (sendbuf: *const c_void, sendcounts: Vector, sdispls: usize, sendtype: A::Handle, recvbuf: usize, recvcounts: Vector, rdispls: usize, recvtype: A::Handle, comm: A::Handle, request: *mut A::Handle)
+    MPI_Ialltoallv (sendbuf: *const c_void, sendcounts: Vector, sdispls: Vector, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: Vector, rdispls: Vector, recvtype: A::Handle, comm: A::Handle, request: *mut A::Handle)
     also { MPI_Ialltoallv_c }
-    counts { } vectors { sendcounts, recvcounts }
+    counts { } vectors { sendcounts, sdispls, recvcounts, rdispls }
     note { object: comm, datatype: recvtype }
     bytes { in_place(sendbuf, vector(recvcounts, recvtype, peers(comm))) or vector(sendcounts, sendtype, peers(comm)) }
     before { traffic::requests::overwrite::watch(request), traffic::collectives::enter(comm), traffic::totals::alltoallv(comm, sendbuf, sendcounts, sendtype, recvcounts, recvtype) }
-    after { traffic::collectives::start(false, comm, request) }
+    after { traffic::collectives::start(false, comm, request), traffic::buffers::alltoallv(comm, request, (sendbuf.addr(), sendcounts.into(), sdispls.into(), sendtype), (recvbuf.addr(), recvcounts.into(), rdispls.into(), recvtype)) }
 }
 hook! {
     sizes outlined
-    MPI_Ialltoallw (sendbuf: *const c_void, sendcounts: Vector, sdispls: usize, sendtypes: *const A::Handle, recvbuf: usize, recvcounts: Vector, rdispls: usize, recvtypes: *const A::Handle, comm: A::Handle, request: *mut A::Handle)
+    MPI_Ialltoallw (sendbuf: *const c_void, sendcounts: Vector, sdispls: Vector, sendtypes: *const A::Handle, recvbuf: *mut c_void, recvcounts: Vector, rdispls: Vector, recvtypes: *const A::Handle, comm: A::Handle, request: *mut A::Handle)
     also { MPI_Ialltoallw_c }
-    counts { } vectors { sendcounts, recvcounts }
+    counts { } vectors { sendcounts, sdispls, recvcounts, rdispls }
     note { object: comm }
     bytes { in_place(sendbuf, vector_w(recvcounts, recvtypes, peers(comm))) or vector_w(sendcounts, sendtypes, peers(comm)) }
     before { traffic::requests::overwrite::watch(request), traffic::collectives::enter(comm), traffic::totals::alltoallw(comm, sendbuf, sendcounts, sendtypes, recvcounts, recvtypes) }
-    after { traffic::collectives::start(false, comm, request) }
+    after { traffic::collectives::start(false, comm, request), traffic::buffers::alltoallw(comm, request, (sendbuf.addr(), sendcounts.into(), sdispls.into(), sendtypes), (recvbuf.addr(), recvcounts.into(), rdispls.into(), recvtypes)) }
 }
 hook! {
     sizes outlined
@@ -1085,13 +1094,13 @@ hook! {
 }
 hook! {
     sizes outlined
-    MPI_Ibcast (buffer: usize, count: Count, datatype: A::Handle, root: c_int, comm: A::Handle, request: *mut A::Handle)
+    MPI_Ibcast (buffer: *mut c_void, count: Count, datatype: A::Handle, root: c_int, comm: A::Handle, request: *mut A::Handle)
     also { MPI_Ibcast_c }
     counts { count } vectors { }
     note { object: comm, datatype: datatype, count: count, peer: root }
     bytes { if takes_part(root) { count * datatype } }
     before { traffic::requests::overwrite::watch(request), traffic::collectives::enter(comm) }
-    after { traffic::collectives::start(false, comm, request) }
+    after { traffic::collectives::start(false, comm, request), traffic::buffers::bcast(comm, request, root, (buffer.addr(), i64::from(count), datatype)) }
 }
 hook! {
     sizes inlined
@@ -1105,23 +1114,33 @@ hook! {
 }
 hook! {
     sizes outlined
-    MPI_Igather (sendbuf: *const c_void, sendcount: Count, sendtype: A::Handle, recvbuf: usize, recvcount: Count, recvtype: A::Handle, root: c_int, comm: A::Handle, request: *mut A::Handle)
+    MPI_Iexscan (sendbuf: *const c_void, recvbuf: *mut c_void, count: Count, datatype: A::Handle, op: A::Handle, comm: A::Handle, request: *mut A::Handle)
+    also { MPI_Iexscan_c }
+    counts { count } vectors { }
+    note { object: comm, datatype: datatype, count: count, op: op }
+    bytes { count * datatype }
+    before { traffic::requests::overwrite::watch(request), traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(false, comm, request), traffic::buffers::exscan(comm, request, sendbuf.addr(), recvbuf.addr(), i64::from(count), datatype) }
+}
+hook! {
+    sizes outlined
+    MPI_Igather (sendbuf: *const c_void, sendcount: Count, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: Count, recvtype: A::Handle, root: c_int, comm: A::Handle, request: *mut A::Handle)
     also { MPI_Igather_c }
     counts { sendcount, recvcount } vectors { }
     note { object: comm, datatype: sendtype, count: sendcount, peer: root }
     bytes { if has_a_part(root) { in_place(sendbuf, recvcount * recvtype) or sendcount * sendtype } }
     before { traffic::requests::overwrite::watch(request), traffic::collectives::enter(comm), traffic::totals::gather(comm, root, sendbuf, sendcount, sendtype, recvcount, recvtype) }
-    after { traffic::collectives::start(false, comm, request) }
+    after { traffic::collectives::start(false, comm, request), traffic::buffers::gather(comm, request, root, (sendbuf.addr(), i64::from(sendcount), sendtype), (recvbuf.addr(), i64::from(recvcount), recvtype)) }
 }
 hook! {
     sizes outlined
-    MPI_Igatherv (sendbuf: *const c_void, sendcount: Count, sendtype: A::Handle, recvbuf: usize, recvcounts: Vector, displs: usize, recvtype: A::Handle, root: c_int, comm: A::Handle, request: *mut A::Handle)
+    MPI_Igatherv (sendbuf: *const c_void, sendcount: Count, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: Vector, displs: Vector, recvtype: A::Handle, root: c_int, comm: A::Handle, request: *mut A::Handle)
     also { MPI_Igatherv_c }
-    counts { sendcount } vectors { recvcounts }
+    counts { sendcount } vectors { recvcounts, displs }
     note { object: comm, datatype: sendtype, count: sendcount, peer: root }
     bytes { if has_a_part(root) { in_place(sendbuf, own(recvcounts, recvtype, comm)) or sendcount * sendtype } }
     before { traffic::requests::overwrite::watch(request), traffic::collectives::enter(comm), traffic::totals::gatherv(comm, root, sendbuf, sendcount, sendtype, recvcounts, recvtype) }
-    after { traffic::collectives::start(false, comm, request) }
+    after { traffic::collectives::start(false, comm, request), traffic::buffers::gatherv(comm, request, root, (sendbuf.addr(), i64::from(sendcount), sendtype), (recvbuf.addr(), recvcounts.into(), displs.into(), recvtype)) }
 }
 hook! {
     sizes inlined
@@ -1143,43 +1162,53 @@ hook! {
 }
 hook! {
     sizes outlined
-    MPI_Ineighbor_allgather (sendbuf: usize, sendcount: Count, sendtype: A::Handle, recvbuf: usize, recvcount: usize, recvtype: usize, comm: A::Handle, request: *mut A::Handle)
-    also { MPI_Ineighbor_allgather_c, MPI_Ineighbor_alltoall, MPI_Ineighbor_alltoall_c }
-    counts { sendcount } vectors { }
+    MPI_Ineighbor_allgather (sendbuf: *const c_void, sendcount: Count, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: Count, recvtype: A::Handle, comm: A::Handle, request: *mut A::Handle)
+    also { MPI_Ineighbor_allgather_c }
+    counts { sendcount, recvcount } vectors { }
     note { object: comm, datatype: sendtype, count: sendcount }
     bytes { sendcount * sendtype * neighbors(comm) }
     before { traffic::requests::overwrite::watch(request), traffic::collectives::enter(comm) }
-    after { traffic::collectives::start(false, comm, request) }
+    after { traffic::collectives::start(false, comm, request), traffic::buffers::neighbor_allgather(comm, request, (sendbuf.addr(), i64::from(sendcount), sendtype), (recvbuf.addr(), i64::from(recvcount), recvtype)) }
 }
 hook! {
     sizes outlined
-    MPI_Ineighbor_allgatherv (sendbuf: usize, sendcount: Count, sendtype: A::Handle, recvbuf: usize, recvcounts: usize, displs: usize, recvtype: usize, comm: A::Handle, request: *mut A::Handle)
+    MPI_Ineighbor_allgatherv (sendbuf: *const c_void, sendcount: Count, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: Vector, displs: Vector, recvtype: A::Handle, comm: A::Handle, request: *mut A::Handle)
     also { MPI_Ineighbor_allgatherv_c }
-    counts { sendcount } vectors { }
+    counts { sendcount } vectors { recvcounts, displs }
     note { object: comm, datatype: sendtype, count: sendcount }
     bytes { sendcount * sendtype * neighbors(comm) }
     before { traffic::requests::overwrite::watch(request), traffic::collectives::enter(comm) }
-    after { traffic::collectives::start(false, comm, request) }
+    after { traffic::collectives::start(false, comm, request), traffic::buffers::neighbor_allgatherv(comm, request, (sendbuf.addr(), i64::from(sendcount), sendtype), (recvbuf.addr(), recvcounts.into(), displs.into(), recvtype)) }
 }
 hook! {
     sizes outlined
-    MPI_Ineighbor_alltoallv (sendbuf: usize, sendcounts: Vector, sdispls: usize, sendtype: A::Handle, recvbuf: usize, recvcounts: usize, rdispls: usize, recvtype: usize, comm: A::Handle, request: *mut A::Handle)
+    MPI_Ineighbor_alltoall (sendbuf: *const c_void, sendcount: Count, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: Count, recvtype: A::Handle, comm: A::Handle, request: *mut A::Handle)
+    also { MPI_Ineighbor_alltoall_c }
+    counts { sendcount, recvcount } vectors { }
+    note { object: comm, datatype: sendtype, count: sendcount }
+    bytes { sendcount * sendtype * neighbors(comm) }
+    before { traffic::requests::overwrite::watch(request), traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(false, comm, request), traffic::buffers::neighbor_alltoall(comm, request, (sendbuf.addr(), i64::from(sendcount), sendtype), (recvbuf.addr(), i64::from(recvcount), recvtype)) }
+}
+hook! {
+    sizes outlined
+    MPI_Ineighbor_alltoallv (sendbuf: *const c_void, sendcounts: Vector, sdispls: Vector, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: Vector, rdispls: Vector, recvtype: A::Handle, comm: A::Handle, request: *mut A::Handle)
     also { MPI_Ineighbor_alltoallv_c }
-    counts { } vectors { sendcounts }
+    counts { } vectors { sendcounts, sdispls, recvcounts, rdispls }
     note { object: comm, datatype: sendtype }
     bytes { to_neighbors(sendcounts, sendtype, comm) }
     before { traffic::requests::overwrite::watch(request), traffic::collectives::enter(comm) }
-    after { traffic::collectives::start(false, comm, request) }
+    after { traffic::collectives::start(false, comm, request), traffic::buffers::neighbor_alltoallv(comm, request, (sendbuf.addr(), sendcounts.into(), sdispls.into(), sendtype), (recvbuf.addr(), recvcounts.into(), rdispls.into(), recvtype)) }
 }
 hook! {
     sizes outlined
-    MPI_Ineighbor_alltoallw (sendbuf: usize, sendcounts: Vector, sdispls: usize, sendtypes: *const A::Handle, recvbuf: usize, recvcounts: usize, rdispls: usize, recvtypes: usize, comm: A::Handle, request: *mut A::Handle)
+    MPI_Ineighbor_alltoallw (sendbuf: *const c_void, sendcounts: Vector, sdispls: *const i64, sendtypes: *const A::Handle, recvbuf: *mut c_void, recvcounts: Vector, rdispls: *const i64, recvtypes: *const A::Handle, comm: A::Handle, request: *mut A::Handle)
     also { MPI_Ineighbor_alltoallw_c }
-    counts { } vectors { sendcounts }
+    counts { } vectors { sendcounts, recvcounts }
     note { object: comm }
     bytes { to_neighbors_w(sendcounts, sendtypes, comm) }
     before { traffic::requests::overwrite::watch(request), traffic::collectives::enter(comm) }
-    after { traffic::collectives::start(false, comm, request) }
+    after { traffic::collectives::start(false, comm, request), traffic::buffers::neighbor_alltoallw(comm, request, (sendbuf.addr(), sendcounts.into(), sdispls.into(), sendtypes), (recvbuf.addr(), recvcounts.into(), rdispls.into(), recvtypes)) }
 }
 rare_hook! {
     MPI_Info_create (info: *mut A::Handle)
@@ -1284,33 +1313,33 @@ hook! {
 }
 hook! {
     sizes outlined
-    MPI_Ireduce (sendbuf: usize, recvbuf: usize, count: Count, datatype: A::Handle, op: A::Handle, root: c_int, comm: A::Handle, request: *mut A::Handle)
+    MPI_Ireduce (sendbuf: *const c_void, recvbuf: *mut c_void, count: Count, datatype: A::Handle, op: A::Handle, root: c_int, comm: A::Handle, request: *mut A::Handle)
     also { MPI_Ireduce_c }
     counts { count } vectors { }
     note { object: comm, datatype: datatype, count: count, peer: root, op: op }
     bytes { if takes_part(root) { count * datatype } }
     before { traffic::requests::overwrite::watch(request), traffic::collectives::enter(comm) }
-    after { traffic::collectives::start(false, comm, request) }
+    after { traffic::collectives::start(false, comm, request), traffic::buffers::reduce(comm, request, root, sendbuf.addr(), recvbuf.addr(), i64::from(count), datatype) }
 }
 hook! {
     sizes outlined
-    MPI_Ireduce_scatter (sendbuf: usize, recvbuf: usize, recvcounts: Vector, datatype: A::Handle, op: A::Handle, comm: A::Handle, request: *mut A::Handle)
+    MPI_Ireduce_scatter (sendbuf: *const c_void, recvbuf: *mut c_void, recvcounts: Vector, datatype: A::Handle, op: A::Handle, comm: A::Handle, request: *mut A::Handle)
     also { MPI_Ireduce_scatter_c }
     counts { } vectors { recvcounts }
     note { object: comm, datatype: datatype, op: op }
     bytes { vector(recvcounts, datatype, members(comm)) }
     before { traffic::requests::overwrite::watch(request), traffic::collectives::enter(comm), traffic::totals::reduce_scatter(comm, recvcounts, datatype) }
-    after { traffic::collectives::start(false, comm, request) }
+    after { traffic::collectives::start(false, comm, request), traffic::buffers::reduce_scatter(comm, request, sendbuf.addr(), recvbuf.addr(), recvcounts.into(), datatype) }
 }
 hook! {
     sizes outlined
-    MPI_Ireduce_scatter_block (sendbuf: usize, recvbuf: usize, recvcount: Count, datatype: A::Handle, op: A::Handle, comm: A::Handle, request: *mut A::Handle)
+    MPI_Ireduce_scatter_block (sendbuf: *const c_void, recvbuf: *mut c_void, recvcount: Count, datatype: A::Handle, op: A::Handle, comm: A::Handle, request: *mut A::Handle)
     also { MPI_Ireduce_scatter_block_c }
     counts { recvcount } vectors { }
     note { object: comm, datatype: datatype, count: recvcount, op: op }
     bytes { recvcount * datatype * members(comm) }
     before { traffic::requests::overwrite::watch(request), traffic::collectives::enter(comm) }
-    after { traffic::collectives::start(false, comm, request) }
+    after { traffic::collectives::start(false, comm, request), traffic::buffers::reduce_scatter_block(comm, request, sendbuf.addr(), recvbuf.addr(), i64::from(recvcount), datatype) }
 }
 hook! {
     sizes inlined
@@ -1324,23 +1353,23 @@ hook! {
 }
 hook! {
     sizes outlined
-    MPI_Iscatter (sendbuf: usize, sendcount: Count, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: Count, recvtype: A::Handle, root: c_int, comm: A::Handle, request: *mut A::Handle)
+    MPI_Iscatter (sendbuf: *const c_void, sendcount: Count, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: Count, recvtype: A::Handle, root: c_int, comm: A::Handle, request: *mut A::Handle)
     also { MPI_Iscatter_c }
     counts { sendcount, recvcount } vectors { }
     note { object: comm, datatype: recvtype, count: recvcount, peer: root }
     bytes { if has_a_part(root) { in_place(recvbuf, sendcount * sendtype) or recvcount * recvtype } }
     before { traffic::requests::overwrite::watch(request), traffic::collectives::enter(comm), traffic::totals::scatter(comm, root, recvbuf, sendcount, sendtype, recvcount, recvtype) }
-    after { traffic::collectives::start(false, comm, request) }
+    after { traffic::collectives::start(false, comm, request), traffic::buffers::scatter(comm, request, root, (sendbuf.addr(), i64::from(sendcount), sendtype), (recvbuf.addr(), i64::from(recvcount), recvtype)) }
 }
 hook! {
     sizes outlined
-    MPI_Iscatterv (sendbuf: usize, sendcounts: Vector, displs: usize, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: Count, recvtype: A::Handle, root: c_int, comm: A::Handle, request: *mut A::Handle)
+    MPI_Iscatterv (sendbuf: *const c_void, sendcounts: Vector, displs: Vector, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: Count, recvtype: A::Handle, root: c_int, comm: A::Handle, request: *mut A::Handle)
     also { MPI_Iscatterv_c }
-    counts { recvcount } vectors { sendcounts }
+    counts { recvcount } vectors { sendcounts, displs }
     note { object: comm, datatype: recvtype, count: recvcount, peer: root }
     bytes { if has_a_part(root) { in_place(recvbuf, own(sendcounts, sendtype, comm)) or recvcount * recvtype } }
     before { traffic::requests::overwrite::watch(request), traffic::collectives::enter(comm), traffic::totals::scatterv(comm, root, recvbuf, sendcounts, sendtype, recvcount, recvtype) }
-    after { traffic::collectives::start(false, comm, request) }
+    after { traffic::collectives::start(false, comm, request), traffic::buffers::scatterv(comm, request, root, (sendbuf.addr(), sendcounts.into(), displs.into(), sendtype), (recvbuf.addr(), i64::from(recvcount), recvtype)) }
 }
 hook! {
     sizes inlined
@@ -1417,13 +1446,13 @@ hook! {
     after { traffic::collectives::leave() }
 }
 rare_hook! {
-    MPI_Neighbor_allgather_init (sendbuf: usize, sendcount: Count, sendtype: A::Handle, recvbuf: usize, recvcount: usize, recvtype: usize, comm: A::Handle, info: usize, request: *mut A::Handle)
-    also { MPI_Neighbor_allgather_init_c, MPI_Neighbor_alltoall_init, MPI_Neighbor_alltoall_init_c }
-    counts { sendcount } vectors { }
+    MPI_Neighbor_allgather_init (sendbuf: *const c_void, sendcount: Count, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: Count, recvtype: A::Handle, comm: A::Handle, info: usize, request: *mut A::Handle)
+    also { MPI_Neighbor_allgather_init_c }
+    counts { sendcount, recvcount } vectors { }
     note { object: comm, datatype: sendtype, count: sendcount }
     bytes { sendcount * sendtype * neighbors(comm) }
     before { traffic::requests::overwrite::watch(request), traffic::collectives::enter_initialisation(comm) }
-    after { traffic::collectives::start(true, comm, request) }
+    after { traffic::collectives::start(true, comm, request), traffic::buffers::neighbor_allgather(comm, request, (sendbuf.addr(), i64::from(sendcount), sendtype), (recvbuf.addr(), i64::from(recvcount), recvtype)) }
 }
 hook! {
     sizes outlined
@@ -1436,13 +1465,22 @@ hook! {
     after { traffic::collectives::leave() }
 }
 rare_hook! {
-    MPI_Neighbor_allgatherv_init (sendbuf: usize, sendcount: Count, sendtype: A::Handle, recvbuf: usize, recvcounts: usize, displs: usize, recvtype: usize, comm: A::Handle, info: usize, request: *mut A::Handle)
+    MPI_Neighbor_allgatherv_init (sendbuf: *const c_void, sendcount: Count, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: Vector, displs: Vector, recvtype: A::Handle, comm: A::Handle, info: usize, request: *mut A::Handle)
     also { MPI_Neighbor_allgatherv_init_c }
-    counts { sendcount } vectors { }
+    counts { sendcount } vectors { recvcounts, displs }
     note { object: comm, datatype: sendtype, count: sendcount }
     bytes { sendcount * sendtype * neighbors(comm) }
     before { traffic::requests::overwrite::watch(request), traffic::collectives::enter_initialisation(comm) }
-    after { traffic::collectives::start(true, comm, request) }
+    after { traffic::collectives::start(true, comm, request), traffic::buffers::neighbor_allgatherv(comm, request, (sendbuf.addr(), i64::from(sendcount), sendtype), (recvbuf.addr(), recvcounts.into(), displs.into(), recvtype)) }
+}
+rare_hook! {
+    MPI_Neighbor_alltoall_init (sendbuf: *const c_void, sendcount: Count, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: Count, recvtype: A::Handle, comm: A::Handle, info: usize, request: *mut A::Handle)
+    also { MPI_Neighbor_alltoall_init_c }
+    counts { sendcount, recvcount } vectors { }
+    note { object: comm, datatype: sendtype, count: sendcount }
+    bytes { sendcount * sendtype * neighbors(comm) }
+    before { traffic::requests::overwrite::watch(request), traffic::collectives::enter_initialisation(comm) }
+    after { traffic::collectives::start(true, comm, request), traffic::buffers::neighbor_alltoall(comm, request, (sendbuf.addr(), i64::from(sendcount), sendtype), (recvbuf.addr(), i64::from(recvcount), recvtype)) }
 }
 hook! {
     sizes outlined
@@ -1455,13 +1493,13 @@ hook! {
     after { traffic::collectives::leave() }
 }
 rare_hook! {
-    MPI_Neighbor_alltoallv_init (sendbuf: usize, sendcounts: Vector, sdispls: usize, sendtype: A::Handle, recvbuf: usize, recvcounts: usize, rdispls: usize, recvtype: usize, comm: A::Handle, info: usize, request: *mut A::Handle)
+    MPI_Neighbor_alltoallv_init (sendbuf: *const c_void, sendcounts: Vector, sdispls: Vector, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: Vector, rdispls: Vector, recvtype: A::Handle, comm: A::Handle, info: usize, request: *mut A::Handle)
     also { MPI_Neighbor_alltoallv_init_c }
-    counts { } vectors { sendcounts }
+    counts { } vectors { sendcounts, sdispls, recvcounts, rdispls }
     note { object: comm, datatype: sendtype }
     bytes { to_neighbors(sendcounts, sendtype, comm) }
     before { traffic::requests::overwrite::watch(request), traffic::collectives::enter_initialisation(comm) }
-    after { traffic::collectives::start(true, comm, request) }
+    after { traffic::collectives::start(true, comm, request), traffic::buffers::neighbor_alltoallv(comm, request, (sendbuf.addr(), sendcounts.into(), sdispls.into(), sendtype), (recvbuf.addr(), recvcounts.into(), rdispls.into(), recvtype)) }
 }
 hook! {
     sizes outlined
@@ -1474,13 +1512,13 @@ hook! {
     after { traffic::collectives::leave() }
 }
 rare_hook! {
-    MPI_Neighbor_alltoallw_init (sendbuf: usize, sendcounts: Vector, sdispls: usize, sendtypes: *const A::Handle, recvbuf: usize, recvcounts: usize, rdispls: usize, recvtypes: usize, comm: A::Handle, info: usize, request: *mut A::Handle)
+    MPI_Neighbor_alltoallw_init (sendbuf: *const c_void, sendcounts: Vector, sdispls: *const i64, sendtypes: *const A::Handle, recvbuf: *mut c_void, recvcounts: Vector, rdispls: *const i64, recvtypes: *const A::Handle, comm: A::Handle, info: usize, request: *mut A::Handle)
     also { MPI_Neighbor_alltoallw_init_c }
-    counts { } vectors { sendcounts }
+    counts { } vectors { sendcounts, recvcounts }
     note { object: comm }
     bytes { to_neighbors_w(sendcounts, sendtypes, comm) }
     before { traffic::requests::overwrite::watch(request), traffic::collectives::enter_initialisation(comm) }
-    after { traffic::collectives::start(true, comm, request) }
+    after { traffic::collectives::start(true, comm, request), traffic::buffers::neighbor_alltoallw(comm, request, (sendbuf.addr(), sendcounts.into(), sdispls.into(), sendtypes), (recvbuf.addr(), recvcounts.into(), rdispls.into(), recvtypes)) }
 }
 rare_hook! {
     MPI_Op_create (user_fn: *const c_void, commute: c_int, op: *mut A::Handle)
@@ -1644,13 +1682,13 @@ hook! {
     after { traffic::collectives::leave() }
 }
 rare_hook! {
-    MPI_Reduce_init (sendbuf: usize, recvbuf: usize, count: Count, datatype: A::Handle, op: A::Handle, root: c_int, comm: A::Handle, info: usize, request: *mut A::Handle)
+    MPI_Reduce_init (sendbuf: *const c_void, recvbuf: *mut c_void, count: Count, datatype: A::Handle, op: A::Handle, root: c_int, comm: A::Handle, info: usize, request: *mut A::Handle)
     also { MPI_Reduce_init_c }
     counts { count } vectors { }
     note { object: comm, datatype: datatype, count: count, peer: root, op: op }
     bytes { if takes_part(root) { count * datatype } }
     before { traffic::requests::overwrite::watch(request), traffic::collectives::enter_initialisation(comm) }
-    after { traffic::collectives::start(true, comm, request) }
+    after { traffic::collectives::start(true, comm, request), traffic::buffers::reduce(comm, request, root, sendbuf.addr(), recvbuf.addr(), i64::from(count), datatype) }
 }
 rare_hook! {
     MPI_Reduce_local (inbuf: usize, inoutbuf: usize, count: Count, datatype: A::Handle, op: A::Handle)
@@ -1682,22 +1720,22 @@ hook! {
     after { traffic::collectives::leave() }
 }
 rare_hook! {
-    MPI_Reduce_scatter_block_init (sendbuf: usize, recvbuf: usize, recvcount: Count, datatype: A::Handle, op: A::Handle, comm: A::Handle, info: usize, request: *mut A::Handle)
+    MPI_Reduce_scatter_block_init (sendbuf: *const c_void, recvbuf: *mut c_void, recvcount: Count, datatype: A::Handle, op: A::Handle, comm: A::Handle, info: usize, request: *mut A::Handle)
     also { MPI_Reduce_scatter_block_init_c }
     counts { recvcount } vectors { }
     note { object: comm, datatype: datatype, count: recvcount, op: op }
     bytes { recvcount * datatype * members(comm) }
     before { traffic::requests::overwrite::watch(request), traffic::collectives::enter_initialisation(comm) }
-    after { traffic::collectives::start(true, comm, request) }
+    after { traffic::collectives::start(true, comm, request), traffic::buffers::reduce_scatter_block(comm, request, sendbuf.addr(), recvbuf.addr(), i64::from(recvcount), datatype) }
 }
 rare_hook! {
-    MPI_Reduce_scatter_init (sendbuf: usize, recvbuf: usize, recvcounts: Vector, datatype: A::Handle, op: A::Handle, comm: A::Handle, info: usize, request: *mut A::Handle)
+    MPI_Reduce_scatter_init (sendbuf: *const c_void, recvbuf: *mut c_void, recvcounts: Vector, datatype: A::Handle, op: A::Handle, comm: A::Handle, info: usize, request: *mut A::Handle)
     also { MPI_Reduce_scatter_init_c }
     counts { } vectors { recvcounts }
     note { object: comm, datatype: datatype, op: op }
     bytes { vector(recvcounts, datatype, members(comm)) }
     before { traffic::requests::overwrite::watch(request), traffic::collectives::enter_initialisation(comm), traffic::totals::reduce_scatter(comm, recvcounts, datatype) }
-    after { traffic::collectives::start(true, comm, request) }
+    after { traffic::collectives::start(true, comm, request), traffic::buffers::reduce_scatter(comm, request, sendbuf.addr(), recvbuf.addr(), recvcounts.into(), datatype) }
 }
 rare_hook! {
     MPI_Register_datarep (datarep: *const c_char, read_conversion_fn: *const c_void, write_conversion_fn: *const c_void, dtype_file_extent_fn: *const c_void, extra_state: *const c_void)
@@ -1797,13 +1835,13 @@ hook! {
     after { traffic::collectives::leave() }
 }
 rare_hook! {
-    MPI_Scatter_init (sendbuf: usize, sendcount: Count, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: Count, recvtype: A::Handle, root: c_int, comm: A::Handle, info: usize, request: *mut A::Handle)
+    MPI_Scatter_init (sendbuf: *const c_void, sendcount: Count, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: Count, recvtype: A::Handle, root: c_int, comm: A::Handle, info: usize, request: *mut A::Handle)
     also { MPI_Scatter_init_c }
     counts { sendcount, recvcount } vectors { }
     note { object: comm, datatype: recvtype, count: recvcount, peer: root }
     bytes { if has_a_part(root) { in_place(recvbuf, sendcount * sendtype) or recvcount * recvtype } }
     before { traffic::requests::overwrite::watch(request), traffic::collectives::enter_initialisation(comm), traffic::totals::scatter(comm, root, recvbuf, sendcount, sendtype, recvcount, recvtype) }
-    after { traffic::collectives::start(true, comm, request) }
+    after { traffic::collectives::start(true, comm, request), traffic::buffers::scatter(comm, request, root, (sendbuf.addr(), i64::from(sendcount), sendtype), (recvbuf.addr(), i64::from(recvcount), recvtype)) }
 }
 hook! {
     sizes outlined
@@ -1816,13 +1854,13 @@ hook! {
     after { traffic::collectives::leave() }
 }
 rare_hook! {
-    MPI_Scatterv_init (sendbuf: usize, sendcounts: Vector, displs: usize, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: Count, recvtype: A::Handle, root: c_int, comm: A::Handle, info: usize, request: *mut A::Handle)
+    MPI_Scatterv_init (sendbuf: *const c_void, sendcounts: Vector, displs: Vector, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: Count, recvtype: A::Handle, root: c_int, comm: A::Handle, info: usize, request: *mut A::Handle)
     also { MPI_Scatterv_init_c }
-    counts { recvcount } vectors { sendcounts }
+    counts { recvcount } vectors { sendcounts, displs }
     note { object: comm, datatype: recvtype, count: recvcount, peer: root }
     bytes { if has_a_part(root) { in_place(recvbuf, own(sendcounts, sendtype, comm)) or recvcount * recvtype } }
     before { traffic::requests::overwrite::watch(request), traffic::collectives::enter_initialisation(comm), traffic::totals::scatterv(comm, root, recvbuf, sendcounts, sendtype, recvcount, recvtype) }
-    after { traffic::collectives::start(true, comm, request) }
+    after { traffic::collectives::start(true, comm, request), traffic::buffers::scatterv(comm, request, root, (sendbuf.addr(), sendcounts.into(), displs.into(), sendtype), (recvbuf.addr(), i64::from(recvcount), recvtype)) }
 }
 hook! {
     sizes inlined

@@ -102,7 +102,7 @@ pub fn remote_or_local_size<A: Abi>(comm: A::Handle) -> c_int {
     if result == Some(A::SUCCESS) { size } else { 0 }
 }
 
-/// The processes this rank sends to in a neighborhood collective.
+/// The processes this rank sends to, or receives from, in a neighborhood collective.
 pub enum Neighbors<A: Abi> {
     /// Two neighbors in each dimension of a grid; at a non-periodic border, one is missing.
     Grid {
@@ -138,6 +138,17 @@ impl<A: Abi> Neighbors<A> {
 /// Returns the processes this rank sends to in a neighborhood collective; `None` if the communicator has no
 /// topology.
 pub fn sends_to<A: Abi>(comm: A::Handle) -> Option<Neighbors<A>> {
+    neighbors(comm, |_, out| out)
+}
+
+/// Returns the processes this rank receives from in a neighborhood collective; `None` if the communicator has no
+/// topology.
+pub fn receives_from<A: Abi>(comm: A::Handle) -> Option<Neighbors<A>> {
+    neighbors(comm, |from, _| from)
+}
+
+/// `number` chooses between the numbers of sources and destinations.
+fn neighbors<A: Abi>(comm: A::Handle, number: fn(c_int, c_int) -> c_int) -> Option<Neighbors<A>> {
     let (mut kind, mut n, mut out, mut weighted) = (A::UNDEFINED, 0, 0, 0);
     if topo_test::<A>(comm, &mut kind) != Some(A::SUCCESS) {
         return None;
@@ -148,7 +159,7 @@ pub fn sends_to<A: Abi>(comm: A::Handle) -> Option<Neighbors<A>> {
         Some(Neighbors::Grid { comm, dimensions: count(n) })
     } else if kind == A::DIST_GRAPH {
         dist_graph_neighbors_count::<A>(comm, &mut n, &mut out, &mut weighted);
-        Some(Neighbors::Graph(count(out)))
+        Some(Neighbors::Graph(count(number(n, out))))
     } else if kind == A::GRAPH {
         comm_rank::<A>(comm, &mut out);
         graph_neighbors_count::<A>(comm, out, &mut n);

@@ -26,11 +26,17 @@ struct Source {
     comment: (&'static str, &'static str),
 }
 
-static SOURCES: [Source; 4] = [
+static SOURCES: [Source; 5] = [
     Source { file: "broken.c", program: "broken", needs: Needs::Nothing, comment: ("/* ", " */") },
     Source {
         file: "broken_buffers.c",
         program: "broken_buffers",
+        needs: Needs::Nothing,
+        comment: ("/* ", " */"),
+    },
+    Source {
+        file: "broken_collective_buffers.c",
+        program: "broken_collective_buffers",
         needs: Needs::Nothing,
         comment: ("/* ", " */"),
     },
@@ -55,10 +61,11 @@ struct Expected {
 }
 
 /// Correct programs, and their contents.
-const CORRECT: [(&str, &str); 4] = [
+const CORRECT: [(&str, &str); 5] = [
     ("collectives_agree", "collectives_that_agree"),
     ("given_up", "sends_that_were_given_up"),
     ("ordered_buffers", "buffers_that_are_reused_in_time"),
+    ("ordered_collective_buffers", "buffers_of_collectives_that_are_reused_in_time"),
     ("ordered_rma", "one_sided_operations_that_are_ordered"),
 ];
 

@@ -80,7 +80,8 @@ impl Messages {
         let open = sent.iter().filter(|line| line.waited.is_none()).map(|line| line.place);
         self.unfinished.extend(open.take(MOST_UNFINISHED));
         let ring = |lines, written| Ring { lines, wrapped: false, written };
-        let now = Ledger { sent: ring(sent, copied.written.0), received: ring(received, copied.written.1) };
+        let (sent, received) = (ring(sent, copied.written.0), ring(received, copied.written.1));
+        let now = Ledger { sent, received, ..Ledger::default() };
         let mut both = std::mem::replace(&mut self.before, now.clone());
         both.sent.lines.extend(now.sent.lines);
         both.received.lines.extend(now.received.lines);

@@ -59,7 +59,7 @@ fn line(peer: u32, nth: u32, function: &str, place: &str, [posted, from, until]:
 
 fn with_messages(mut seen: Observation, sent: Vec<Line>, received: Vec<Line>) -> Observation {
     let ring = |lines| Ring { lines, ..Ring::default() };
-    seen.ledger = Some(Box::new(Ledger { sent: ring(sent), received: ring(received) }));
+    seen.ledger = Some(Box::new(Ledger { sent: ring(sent), received: ring(received), ..Ledger::default() }));
     seen
 }
 

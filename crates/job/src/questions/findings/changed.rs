@@ -1,31 +1,29 @@
-//! Buffers of nonblocking sends that changed, or were released, before the program knew that the sends were
-//! complete.
+//! Buffers of nonblocking sends, and of collectives with a request, that changed or were released before the program
+//! knew that the operations were complete.
 //!
-//! The layer compares their contents and marks the messages. If a receive into the same memory was active at the
-//! same time, it may have changed them, and [`overlaps`](super::overlaps) reports that instead.
+//! The layer compares their contents and marks the entries. If another operation that writes the same memory was
+//! active at the same time, it may have changed them, and [`overlaps`](super::overlaps) reports that instead.
 
 use super::alike::Alike;
-use super::overlaps::received_over;
+use super::overlaps::{identity, operation, written_over};
 use super::{Finding, Kind, Whose};
 use crate::observation::Observation;
 use crate::observation::ledger::{Called, Ledger, Line, Misuse};
 
-/// Returns the messages whose buffers the program itself changed.
+/// Returns the operations whose buffers the program itself changed.
 fn changed(ledger: &Ledger) -> Vec<&Line> {
-    let mut lines: Vec<_> = ledger.sent.lines.iter().filter(|line| line.misuse().is_some()).collect();
+    let all = ledger.sent.lines.iter().chain(&ledger.collective.lines);
+    let mut lines: Vec<_> = all.filter(|line| line.misuse().is_some()).collect();
     if !lines.is_empty() {
-        let received_over = received_over(ledger);
-        lines.retain(|line| !received_over.contains(&line.order));
+        let written_over = written_over(ledger);
+        lines.retain(|line| !written_over.contains(&identity(line)));
     }
     lines
 }
 
 fn said(line: &Line) -> Option<String> {
-    let named = &line.named;
-    let of = if named.data.is_empty() { String::new() } else { format!(" of {}", named.data) };
-    let at = named.place.as_ref().map_or_else(String::new, |place| format!(" at {place}"));
     let completed = line.waited.as_ref().map(|waited| &*waited.call);
-    Some(sentence(line.misuse()?, &format!("the send{of}{at}"), completed))
+    Some(sentence(line.misuse()?, &operation(line, false), completed))
 }
 
 /// Describes the error in an operation and the call that completed it.
@@ -75,7 +73,7 @@ mod tests {
 
     fn said_of(sent: Vec<Line>, received: Vec<Line>) -> Vec<String> {
         let ring = |lines: Vec<Line>| Ring { written: lines.len() as u64, lines, wrapped: false };
-        let ledger = Ledger { sent: ring(sent), received: ring(received) };
+        let ledger = Ledger { sent: ring(sent), received: ring(received), ..Ledger::default() };
         let job = [Observation { rank: Some(3), ledger: Some(Box::new(ledger)), ..Observation::default() }];
         changes(&job, &Whose::of(&job)).into_iter().map(|one| one.sentence).collect()
     }
@@ -91,6 +89,24 @@ mod tests {
         let unknown = Line { named: Arc::default(), waited: None, ..line(1, 100, released) };
         let wanted = "rank 3: the buffer of the send was released before it was complete";
         assert_eq!(said_of(vec![unknown], Vec::new()), [wanted]);
+    }
+
+    #[test]
+    fn what_a_collective_sends_is_described_by_its_function_unless_another_operation_wrote_it() {
+        let function = Called { function: "MPI_Ibcast".into(), place: Some("a.c:5".into()) };
+        let collective = Line { collective: Some(function.into()), ..line(1, 100, EntryFlag::CHANGED.0) };
+        let said = |received: Vec<Line>| {
+            let ring = |lines: Vec<Line>| Ring { written: 1, lines, wrapped: false };
+            let (collective, received) = (ring(vec![collective.clone()]), ring(received));
+            let ledger = Ledger { collective, received, ..Ledger::default() };
+            let job =
+                [Observation { rank: Some(3), ledger: Some(Box::new(ledger)), ..Observation::default() }];
+            changes(&job, &Whose::of(&job)).into_iter().map(|one| one.sentence).collect::<Vec<_>>()
+        };
+        let wanted = "rank 3: the buffer of MPI_Ibcast of 4 x MPI_INT at a.c:5 was changed before MPI_Wait at a.c:7 \
+                      completed it";
+        assert_eq!(said(Vec::new()), [wanted]);
+        assert!(said(vec![line(2, 108, 0)]).is_empty());
     }
 
     #[test]

@@ -26,7 +26,7 @@ fn rank(rank: u32, size: u32, sent: Vec<Line>, received: Vec<Line>) -> Observati
         stage: Stage::Finalized,
         threads: vec![Thread::default()],
         communicators: vec![comm],
-        ledger: Some(Box::new(Ledger { sent: ring(sent), received: ring(received) })),
+        ledger: Some(Box::new(Ledger { sent: ring(sent), received: ring(received), ..Ledger::default() })),
         ..Default::default()
     }
 }

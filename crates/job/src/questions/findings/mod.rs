@@ -79,10 +79,11 @@ impl Kind {
     pub const RELIES_ON_BUFFERING: Self = Self("relies-on-buffering");
     /// A receive from any source that messages from several ranks matched.
     pub const MESSAGE_RACE: Self = Self("message-race");
-    /// Two messages of a rank were under way at the same time in the same memory, and one was received into it.
+    /// Two operations of a rank, messages or collectives with a request, were under way at the same time in the same memory,
+    /// and one of them wrote it.
     pub const BUFFER_OVERLAP: Self = Self("buffer-overlap");
-    /// The program changed or released the buffer of a nonblocking send, or of a one-sided operation at its origin, before it
-    /// knew that the operation was complete.
+    /// The program changed or released the buffer of a nonblocking send, what it sends in a collective with a request, or the
+    /// buffer of a one-sided operation at its origin, before it knew that the operation was complete.
     pub const BUFFER_CHANGED: Self = Self("buffer-changed");
     /// A request was freed while its operation was active.
     pub const REQUEST_FREED_ACTIVE: Self = Self("request-freed-active");

@@ -1,21 +1,23 @@
-//! Messages of one rank that were under way at the same time in the same memory, at least one of them a receive.
+//! Messages and collectives of one rank that were under way at the same time in the same memory, at least one of
+//! which wrote it.
 //!
-//! A message is under way from the call that starts it to the return of the call that completes it. Which bytes
-//! it occupies is known if its elements follow one another without gaps; two messages with the same buffer and
-//! datatype share memory whatever the datatype is.
+//! An operation is under way from the call that starts it to the return of the call that completes it. Of
+//! collectives, those with a request are known. Which bytes an operation uses is known if its elements follow one
+//! another without gaps; two operations with the same buffer and datatype share memory whatever the datatype is.
 
 use super::alike::Alike;
 use super::{Finding, Kind, Whose};
 use crate::observation::Observation;
-use crate::observation::ledger::{Ledger, Line};
+use crate::observation::ledger::{Called, Ledger, Line};
 use mpiscope_image::traffic::{EntryFlag, UNKNOWN_SIZE};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, HashSet};
 
-/// A message while it is under way.
+/// A buffer of an operation while it is under way.
 #[derive(Clone, Copy)]
 struct Use<'a> {
     line: &'a Line,
+    /// Whether the operation writes it.
     receives: bool,
 }
 
@@ -39,7 +41,7 @@ impl Use<'_> {
     }
 }
 
-/// Messages that are under way, by address and by a number that makes the keys unique.
+/// Buffers of operations that are under way, by address and by a number that makes the keys unique.
 #[derive(Default)]
 struct Area<'a> {
     uses: BTreeMap<(u64, usize), Use<'a>>,
@@ -60,15 +62,17 @@ impl<'a> Area<'a> {
     }
 }
 
-/// Returns pairs of messages of a process that shared memory: the one started later comes second.
+/// Returns pairs of operations of a process that shared memory: the one started later comes second.
 fn pairs(ledger: &Ledger) -> Vec<(Use<'_>, Use<'_>)> {
     let sent = ledger.sent.lines.iter().map(|line| Use { line, receives: false });
     let received = ledger.received.lines.iter().map(|line| Use { line, receives: true });
+    let collective = ledger.collective.lines.iter();
+    let collective = collective.map(|line| Use { line, receives: line.is(EntryFlag::WRITTEN) });
     let known = |one: &Use<'_>| {
         let line = one.line;
         line.buffer != 0 && line.bytes != 0 && line.bytes != UNKNOWN_SIZE && !line.partitioned
     };
-    let mut all: Vec<Use<'_>> = sent.chain(received).filter(known).collect();
+    let mut all: Vec<Use<'_>> = sent.chain(received).chain(collective).filter(known).collect();
     all.sort_by_key(|one| one.line.posted_ns);
     let (mut receives, mut sends) = (Area::default(), Area::default());
     let mut ends = BinaryHeap::new();
@@ -89,19 +93,40 @@ fn pairs(ledger: &Ledger) -> Vec<(Use<'_>, Use<'_>)> {
     found
 }
 
-/// Returns the orders of the sends during which a message was received into the same memory.
-pub(super) fn received_over(ledger: &Ledger) -> HashSet<u64> {
+/// Returns what identifies the operations during which another one wrote into the buffer that they read.
+pub(super) fn written_over(ledger: &Ledger) -> HashSet<(bool, u64)> {
     let all = pairs(ledger).into_iter().flat_map(|(one, other)| [one, other]);
-    all.filter(|one| !one.receives).map(|one| one.line.order).collect()
+    all.filter(|one| !one.receives).map(|one| identity(one.line)).collect()
 }
 
-/// Describes one end of a pair: `the receive of 8 x MPI_INT at a.c:7`.
-fn said(one: &Use<'_>) -> String {
-    let what = if one.receives { "receive" } else { "send" };
-    let named = &one.line.named;
+/// Identifies a message that was sent, or a buffer of a collective that was read, within its process.
+pub(super) fn identity(line: &Line) -> (bool, u64) {
+    (line.collective.is_some(), line.place)
+}
+
+/// Describes an operation: `the send of 8 x MPI_INT at a.c:7`, `MPI_Ibcast of 8 x MPI_INT at a.c:7`.
+pub(super) fn operation(line: &Line, receives: bool) -> String {
+    let what = match line.collective.as_deref() {
+        Some(Called { function, .. }) => function,
+        None if receives => "the receive",
+        None => "the send",
+    };
+    let named = &line.named;
     let of = if named.data.is_empty() { String::new() } else { format!(" of {}", named.data) };
     let at = named.place.as_ref().map_or_else(String::new, |place| format!(" at {place}"));
-    format!("the {what}{of}{at}")
+    format!("{what}{of}{at}")
+}
+
+/// Describes a pair.
+fn said(first: &Use<'_>, second: &Use<'_>) -> String {
+    let [one, other] = [first, second].map(|one| operation(one.line, one.receives));
+    let is_collective = first.line.collective.is_some() && second.line.collective.is_some();
+    if is_collective && first.line.order == second.line.order && first.line.posted_ns == second.line.posted_ns
+    {
+        let does = if first.receives && second.receives { "writes" } else { "reads and writes" };
+        return format!("two buffers of {one} share memory: it {does} the same bytes");
+    }
+    format!("{one} and {other} were active at once in the same memory")
 }
 
 /// Returns one finding for each pair of lines.
@@ -110,9 +135,7 @@ pub(super) fn overlaps(observations: &[Observation], whose: &Whose) -> Vec<Findi
     for seen in observations {
         for (first, second) in seen.ledger.iter().flat_map(|ledger| pairs(ledger)) {
             let lines = [first, second].map(|one| (one.receives, one.line.named.place.as_deref()));
-            found.add(lines, whose.who(seen), 1, || {
-                format!("{} and {} were active at once in the same memory", said(&first), said(&second))
-            });
+            found.add(lines, whose.who(seen), 1, || said(&first, &second));
         }
     }
     found.findings(Kind::BUFFER_OVERLAP, |[_, (_, place)]| *place)
@@ -140,7 +163,7 @@ mod tests {
 
     fn found(sent: &[Line], received: &[Line]) -> usize {
         let ring = |lines: &[Line]| Ring { lines: lines.to_vec(), wrapped: false, written: 0 };
-        pairs(&Ledger { sent: ring(sent), received: ring(received) }).len()
+        pairs(&Ledger { sent: ring(sent), received: ring(received), ..Ledger::default() }).len()
     }
 
     #[test]
@@ -172,7 +195,8 @@ mod tests {
         };
         let lines = |place: &str| vec![sized(8, 1, place), sized(16, 10, place)];
         let ring = |lines: Vec<Line>| Ring { lines, wrapped: false, written: 2 };
-        let ledger = Ledger { sent: ring(lines("a.c:5")), received: ring(lines("a.c:6")) };
+        let ledger =
+            Ledger { sent: ring(lines("a.c:5")), received: ring(lines("a.c:6")), ..Ledger::default() };
         let seen = Observation { rank: Some(3), ledger: Some(Box::new(ledger)), ..Observation::default() };
         let job = [seen];
         let found = overlaps(&job, &Whose::of(&job));
@@ -186,6 +210,35 @@ mod tests {
     fn a_long_message_is_found_behind_a_short_one_that_starts_later_in_memory() {
         let sent = [line(100, 1000, (1, 20), true), line(200, 4, (2, 20), true)];
         assert_eq!(found(&sent, &[line(300, 4, (3, 20), true)]), 1);
+    }
+
+    #[test]
+    fn collectives_may_share_what_they_read_but_nothing_that_one_of_them_writes() {
+        let used = |buffer: u64, from: u64, flag: u32| Line {
+            collective: Some(Called { function: "MPI_Iallreduce".into(), place: None }.into()),
+            flags: flag | EntryFlag::GAPLESS.0,
+            ..line(buffer, 32, (from, 10), true)
+        };
+        let (read, written) = (0, EntryFlag::WRITTEN.0);
+        let found = |sent: &[Line], collective: Vec<Line>| {
+            let ring = |lines: Vec<Line>| Ring { lines, wrapped: false, written: 0 };
+            let ledger =
+                Ledger { sent: ring(sent.to_vec()), collective: ring(collective), ..Ledger::default() };
+            let all = pairs(&ledger).into_iter();
+            all.map(|pair| [pair.0, pair.1].map(|one| operation(one.line, one.receives))).collect::<Vec<_>>()
+        };
+        let sent = [line(100, 32, (1, 10), true)];
+        assert!(found(&sent, vec![used(100, 2, read), used(100, 3, read)]).is_empty(), "they only read");
+        let wanted = [["the send".to_owned(), "MPI_Iallreduce".to_owned()]];
+        assert_eq!(found(&sent, vec![used(96, 2, written)]), wanted);
+        assert_eq!(found(&[], vec![used(100, 2, written), used(131, 3, written)]).len(), 1);
+        let own = [used(100, 2, read), used(100, 2, written)];
+        assert_eq!(found(&[], own.to_vec()).len(), 1, "of one operation");
+        let [read_by_it, written_by_it] =
+            own.each_ref().map(|line| Use { line, receives: line.is(EntryFlag::WRITTEN) });
+        let wanted = "two buffers of MPI_Iallreduce share memory: it reads and writes the same bytes";
+        assert_eq!(said(&read_by_it, &written_by_it), wanted);
+        assert!(found(&[], vec![used(100, 2, written), used(132, 3, written)]).is_empty());
     }
 
     #[test]

@@ -6,6 +6,8 @@
 //! communicators, windows and files count too. While a thread is in the call, the number is in `extra[3]` of
 //! the call's record.
 
+use super::buffers;
+use super::contents;
 use super::facts;
 use super::history;
 use super::lines::communicator;
@@ -146,33 +148,37 @@ pub fn start<A: Abi>(
     // The bytes of a persistent one are counted when it is started.
     let bytes = if persistent { call.take_bytes() } else { call.bytes() };
     let times = (call.since, call.returned());
-    started::<A>(call.thread(), call.function(), times, (result, bytes), persistent, comm, request);
+    let (thread, function, ended) = (call.thread(), call.function(), (result, bytes));
+    if persistent {
+        started::<A, true>(thread, function, times, ended, comm, request);
+    } else {
+        started::<A, false>(thread, function, times, ended, comm, request);
+    }
 }
 
-/// [`start`], compiled once for all collectives.
+/// [`start`], compiled once for all nonblocking and once for all persistent collectives.
 #[inline(never)]
-fn started<A: Abi>(
+fn started<A: Abi, const PERSISTENT: bool>(
     thread: &'static Thread,
     function: FunctionId,
     (since, until): (u64, u64),
     (result, bytes): (c_int, u64),
-    persistent: bool,
     comm: A::Handle,
     request: *const A::Handle,
 ) {
     let call = &Call::<A>::again(thread, function, since, until);
-    state::with(call, || Started { result, bytes, persistent, comm, request: scratch::pointed(request) });
+    let request = scratch::pointed(request);
+    state::with(call, || Started::<A, PERSISTENT> { result, bytes, comm, request });
 }
 
-struct Started<A: Abi> {
+struct Started<A: Abi, const PERSISTENT: bool> {
     result: c_int,
     bytes: u64,
-    persistent: bool,
     comm: A::Handle,
     request: u64,
 }
 
-impl<A: Abi> Step<A> for Started<A> {
+impl<A: Abi, const PERSISTENT: bool> Step<A> for Started<A, PERSISTENT> {
     #[inline(always)]
     fn run<const QUIET: bool>(self, held: Held<QUIET>, call: &Call<A>) {
         let (operation, channel) = if QUIET {
@@ -183,7 +189,7 @@ impl<A: Abi> Step<A> for Started<A> {
                 // There was no listener when the call was entered.
                 scratch.begin(&held.operations, call);
                 scratch.channel = communicator::<A>(&held, self.comm);
-            } else if !self.persistent {
+            } else if !PERSISTENT {
                 facts::collective_left(call, &under_way(call, scratch), self.bytes);
             }
             (scratch.operation, scratch.channel)
@@ -191,7 +197,7 @@ impl<A: Abi> Step<A> for Started<A> {
         if self.result != A::SUCCESS {
             return;
         }
-        if self.persistent {
+        if PERSISTENT {
             facts::collective_initialised(channel.comm);
         }
         let noted = &call.thread().call;
@@ -206,7 +212,7 @@ impl<A: Abi> Step<A> for Started<A> {
             bytes: self.bytes,
             order: call.sequence(),
             entry: call.operation(),
-            persistent: self.persistent,
+            persistent: PERSISTENT,
             ..New::of(RequestKind::COLLECTIVE)
         };
         requests::create(held, call, self.request, &new);
@@ -227,6 +233,9 @@ pub fn restart<A: Abi>(held: &State, call: &Call<A>, request: &Request) {
     facts::collective_restarted(comm);
     facts::collective_performed(held);
     history::restarted(held, comm, of.number);
+    if contents::recorded() {
+        buffers::restarted(held, call, request);
+    }
     observe::collective_entered(&of, call.since);
     facts::collective_left(call, &of, request.bytes.get());
 }

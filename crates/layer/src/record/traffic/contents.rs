@@ -1,5 +1,5 @@
-//! Whether the buffers of nonblocking sends (MPI standard, 3.7.2) and of one-sided operations (12.3) stay
-//! unchanged until the program knows that the operations are complete.
+//! Whether the buffers of nonblocking sends (MPI standard, 3.7.2), of what collectives with requests send (6.12) and
+//! of one-sided operations (12.3) stay unchanged until the program knows that the operations are complete.
 //!
 //! A hash of the buffer is taken when the operation has been started and again when it is known to be complete.
 //! The kernel is asked first whether each page can be read, so that memory of other kinds, such as that of a GPU,
@@ -26,17 +26,17 @@ pub fn recorded() -> bool {
     settings::records(Recording::CONTENTS)
 }
 
-/// A send was started, and this is its entry in the ledger.
+/// A send or a collective was started, and this is its entry in the ledger.
 #[inline(never)]
 pub fn sent(entry: &Entry) {
-    const OTHER: u32 = EntryFlag::BLOCKING.0 | EntryFlag::PARTITIONED.0;
+    const OTHER: u32 = EntryFlag::BLOCKING.0 | EntryFlag::PARTITIONED.0 | EntryFlag::WRITTEN.0;
     let is_known = entry.flags.get() & (EntryFlag::GAPLESS.0 | OTHER) == EntryFlag::GAPLESS.0;
     if is_known && entry.buffer.get() != 0 && entry.bytes.get() != 0 {
         entry.digest.set(digest(entry.buffer.get(), entry.bytes.get()).unwrap_or(0));
     }
 }
 
-/// This call shows the program that the send is complete. The entry must be open.
+/// This call shows the program that the operation is complete. The entry must be open.
 #[inline(always)]
 pub fn completed<A: Abi>(entry: &Entry, call: &Call<A>) {
     // A send that is complete at start completes in the call that starts it.
@@ -72,15 +72,9 @@ fn state(address: u64, bytes: u64, before: u64) -> State {
     }
 }
 
-/// An operation with a buffer of `bytes` without gaps was started. With a request, the call that completes it at
-/// the origin is not known here.
+/// An operation with a buffer of `bytes` without gaps was started.
 pub fn given(record: &OneSided, bytes: u64) {
-    if recorded()
-        && record.buffer.get() != 0
-        && bytes != 0
-        && bytes == record.bytes.get()
-        && !record.is(OneSidedFlag::REQUEST)
-    {
+    if recorded() && record.buffer.get() != 0 && bytes != 0 && bytes == record.bytes.get() {
         record.digest.set(digest(record.buffer.get(), bytes).unwrap_or(0));
     }
 }
@@ -96,6 +90,12 @@ pub fn completed_by(record: &OneSided, window: u64, kind: OneSidedKind, target: 
     if !completes || record.window.get() != window {
         return false;
     }
+    known_complete(record);
+    true
+}
+
+/// A call completes an operation at the origin: compares its buffer.
+pub fn known_complete(record: &OneSided) {
     let flag = match state(record.buffer.get(), record.bytes.get(), record.digest.get()) {
         State::Unchanged => 0,
         State::Changed => OneSidedFlag::CHANGED.0,
@@ -103,7 +103,6 @@ pub fn completed_by(record: &OneSided, window: u64, kind: OneSidedKind, target: 
     };
     record.flags.set(record.flags.get() | flag);
     record.digest.set(0);
-    true
 }
 
 /// Returns a hash that is not zero; `None` if some of the memory cannot be read.

@@ -20,8 +20,10 @@ use crate::record::objects::tables::COMMS;
 use crate::record::observe::{self, Collective};
 use mpi_abi::{Abi, FunctionId};
 use mpiscope_image::W64;
-use mpiscope_image::objects::Comm;
-use mpiscope_image::traffic::{Entry, EntryFlag, Message, Peer, Request, Traffic, UNKNOWN_SIZE, size_class};
+use mpiscope_image::objects::{Comm, serial_of};
+use mpiscope_image::traffic::{
+    Entry, EntryFlag, Message, Peer, Request, RequestKind, Traffic, UNKNOWN_SIZE, size_class,
+};
 use std::sync::atomic::Ordering;
 
 #[inline(always)]
@@ -145,7 +147,79 @@ pub fn send_completed<A: Abi, const QUIET: bool>(
     }
 }
 
-/// This call shows the program that a send is complete.
+/// A collective with a request uses a buffer from now on; `line` has no beginning if it is persistent and was not
+/// started. Returns the number of its ledger entry, zero if none.
+pub fn buffer_used(held: &State, line: &Line) -> u64 {
+    let number = held.ledger.collective(held.writer, held.totals, line);
+    if line.posted != 0
+        && let Some(entry) = held.ledger.collective.entry(&held.totals.ledger_collective, number)
+    {
+        contents::sent(entry);
+    }
+    number
+}
+
+/// This call shows the program that a collective is complete.
+#[inline(never)]
+pub fn buffers_free<A: Abi>(held: &State, request: &Request, call: &Call<A>) {
+    for entry in buffers(held, request) {
+        send_known_complete(entry, call);
+    }
+}
+
+/// This call shows the program that a one-sided operation with a request is complete at the origin.
+#[inline(never)]
+pub fn origin_free<A: Abi>(held: &State, request: &Request, call: &Call<A>) {
+    let by = (fortran_call_site::here(call), u64::from(call.function().0) + 1);
+    held.one_sided.awaited(request.buffers(), request.head.made_at.get(), by);
+}
+
+/// This call shows the program that one of the requests with a shared handle is complete: see
+/// [`Ring::awaited_at_start`](super::one_sided_ring::Ring::awaited_at_start).
+#[inline(never)]
+pub fn origins_free<A: Abi>(held: &State, request: &Request, call: &Call<A>) {
+    if request.buffers() != 0 {
+        let by = (fortran_call_site::here(call), u64::from(call.function().0) + 1);
+        held.one_sided.awaited_at_start(request.buffers(), by);
+        request.set_buffers(0);
+    }
+}
+
+/// The end of an operation was not seen: when the program learned that it was complete, and whether it may already
+/// use its buffer again, is unknown.
+#[cold]
+pub fn buffers_unknown(held: &State, request: &Request) {
+    let kind = RequestKind(request.kind.get());
+    if kind == RequestKind::COLLECTIVE {
+        buffers(held, request).for_each(|entry| entry.digest.set(0));
+    } else if kind == RequestKind::RMA {
+        held.one_sided.forget(request.buffers(), request.head.made_at.get());
+    } else if kind.sends()
+        && let Some(entry) = held.ledger.sent.entry(&held.totals.ledger_sent, request.entry.get())
+    {
+        entry.digest.set(0);
+    }
+}
+
+/// Maximum number of ledger entries of a collective.
+pub const MOST_BUFFERS: usize = 32;
+
+/// Returns the ledger entries of a collective, if it has any and they have not been overwritten.
+pub fn buffers(held: &State, request: &Request) -> impl Iterator<Item = &'static Entry> {
+    let entry = |number| held.ledger.collective.entry(&held.totals.ledger_collective, number);
+    let (first, owner) = (request.buffers(), owner(request));
+    let posted = entry(first).map_or(0, |entry| entry.posted.get());
+    let behind = first..first.saturating_add(MOST_BUFFERS as u64);
+    let is_own = move |entry: &&Entry| entry.order.get() == owner && entry.posted.get() == posted;
+    behind.map_while(entry).take_while(is_own)
+}
+
+/// Returns the number of the operation that a request was made for.
+pub fn owner(request: &Request) -> u64 {
+    serial_of(request.head.uid.get())
+}
+
+/// This call shows the program that a send, or another operation with a buffer, is complete.
 #[inline(always)]
 fn send_known_complete<A: Abi>(entry: &Entry, call: &Call<A>) {
     let _open = entry.seq.open();

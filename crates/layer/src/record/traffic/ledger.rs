@@ -1,4 +1,4 @@
-//! The rings of messages sent and received.
+//! The rings of messages sent and received, and of the buffers of collectives with requests.
 #![allow(unsafe_code)]
 
 use super::data::Data;
@@ -27,14 +27,17 @@ const UNSET: usize = usize::MAX;
 static CAPACITY: AtomicUsize = AtomicUsize::new(UNSET);
 static MADE: AtomicBool = AtomicBool::new(false);
 
-/// Both rings; empty until the first message.
+/// The rings: those of messages are empty until the first message, the other one until the first collective.
 #[derive(Default)]
 pub struct Ledger {
     /// Messages sent.
     pub sent: Ring,
     /// Messages received.
     pub received: Ring,
+    /// Buffers of collectives.
+    pub collective: Ring,
     made: Cell<bool>,
+    made_collective: Cell<bool>,
 }
 
 /// One ring.
@@ -113,6 +116,15 @@ impl Ledger {
         if !self.made.replace(true) {
             make(self, writer, totals);
         }
+    }
+
+    /// Adds a buffer of a collective. Returns its position, counted without wrapping, plus one.
+    pub fn collective(&self, writer: &'static Writer, totals: &Traffic, line: &Line) -> u64 {
+        if !self.made_collective.replace(true) {
+            self.make(writer, totals);
+            make_collective(self, writer, totals);
+        }
+        self.collective.write(writer, &totals.ledger_collective, line)
     }
 }
 
@@ -221,6 +233,22 @@ fn make(ledger: &Ledger, writer: &'static Writer, totals: &Traffic) {
     ledger.sent.entries.set(sent);
     ledger.received.entries.set(received);
     publish(totals, first, capacity);
+}
+
+/// Makes the third ring, as large as the others.
+#[cold]
+fn make_collective(ledger: &Ledger, writer: &'static Writer, totals: &Traffic) {
+    let capacity = ledger.sent.entries.get().len();
+    if capacity == 0 {
+        return;
+    }
+    let Some((first, entry)) = writer.new_array::<Entry>(SectionKind::LEDGER, capacity, capacity) else {
+        writer.lose(Loss::MESSAGES, 1);
+        return;
+    };
+    // SAFETY: as in `make`.
+    ledger.collective.entries.set(unsafe { std::slice::from_raw_parts(entry, capacity) });
+    totals.ledger_collective_first.set(first);
 }
 
 fn publish(totals: &Traffic, first: u64, capacity: usize) {

@@ -9,7 +9,7 @@
 //! | [`envelope`], [`channel`], [`operations`] | what the hooks know of a message, a communicator, an operation |
 //! | [`lines`], [`comm_cache`], [`peers`], [`spare_peers`] | looking up communicators; messages exchanged with each rank |
 //! | [`ledger`], [`recent`] | rings of messages, if they are recorded one by one; rings of the last envelopes, always |
-//! | [`contents`] | whether the buffers of sends stay unchanged until the sends are complete |
+//! | [`contents`], [`buffers`] | whether buffers stay unchanged until operations are complete; the buffers of collectives |
 //! | [`history`], [`rings`], [`totals`] | the last collectives of each communicator; their total contributions and expectations |
 //! | [`faults`], [`fault_ring`] | errors seen in calls |
 //! | [`orphans`] | receives that the program freed while they were active: when they end |
@@ -33,6 +33,7 @@
 //! hooks are compiled a second time for this case ([`state::with`]).
 
 pub mod blocking;
+pub mod buffers;
 pub mod channel;
 pub mod collectives;
 pub mod comm_cache;

@@ -1,6 +1,7 @@
 //! Hooks of the functions that make requests.
 
 use super::collectives;
+use super::contents;
 use super::data::Data;
 use super::envelope::{Envelope, Operation};
 use super::facts;
@@ -16,6 +17,7 @@ use crate::record::local;
 use crate::record::sites;
 use mpi_abi::{Abi, FunctionId, Handle, f};
 use mpiscope_image::objects::Flag;
+use mpiscope_image::one_sided::OneSidedFlag;
 use mpiscope_image::traffic::{EntryFlag, Request, RequestKind};
 use std::ffi::c_int;
 use std::sync::atomic::Ordering;
@@ -319,6 +321,35 @@ pub fn one_sided<A: Abi>(
         ..New::of(RequestKind::RMA)
     };
     other(call, result, &new, request);
+    if contents::recorded() && result == A::SUCCESS {
+        compare_once_complete(&call.aside(), buffer, target, scratch::pointed(request));
+    }
+}
+
+/// Connects the record of a one-sided operation with its request, whose completion allows the program to use the
+/// buffer again. If that will not be seen, the buffer is not compared.
+#[cold]
+#[inline(never)]
+fn compare_once_complete<A: Abi>(call: &Call<A>, buffer: usize, target: c_int, handle: u64) {
+    let Some(held) = hold() else { return };
+    let number = held.one_sided.newest(|record| {
+        let same = record.since.get() == call.since && record.buffer.get() == buffer as u64;
+        same && record.target.get() == target.cast_unsigned() && record.is(OneSidedFlag::REQUEST)
+    });
+    let request = held.requests.find(handle).filter(|request| {
+        let is_known = handle != held.null_request && call.since != 0;
+        is_known && request.head.made_at.get() == call.since
+    });
+    match request {
+        Some(shared) if shared.is(Flag::SHARED_HANDLE) => {
+            held.one_sided.complete_at_start(number);
+            if shared.buffers() == 0 {
+                shared.head.seq.write(|| shared.set_buffers(number));
+            }
+        }
+        Some(request) => request.head.seq.write(|| request.set_buffers(number)),
+        None => held.one_sided.forget(number, call.since),
+    }
 }
 
 /// A request of which only the kind is recorded.

@@ -40,6 +40,8 @@ impl<A: Abi, F: Fn(&OneSided)> Step<A> for Note<F> {
             record.until.set(call.returned());
             record.collectives.set(self.window.1);
             record.digest.set(0);
+            record.waited_from.set(0);
+            record.waited_in.set(0);
             (self.fill)(record);
         });
     }

@@ -4,7 +4,7 @@ use super::contents;
 use super::ledger;
 use mpiscope_image::Writer;
 use mpiscope_image::layout::{Loss, SectionKind};
-use mpiscope_image::one_sided::{Completes, OneSided, OneSidedKind};
+use mpiscope_image::one_sided::{Completes, OneSided, OneSidedFlag, OneSidedKind};
 use std::cell::Cell;
 
 /// The ring; created with the first record.
@@ -54,6 +54,62 @@ impl Ring {
             }
         }
         self.hashed.set(left);
+    }
+
+    /// Returns the number of the newest record with a hash for which `is` holds; zero if there is none among the
+    /// newest few. Other threads may have written some meanwhile.
+    pub fn newest(&self, is: impl Fn(&OneSided) -> bool) -> u64 {
+        const FEW: u64 = 64;
+        let written = self.written.get();
+        let numbers = (written.saturating_sub(FEW)..written).rev().map(|place| place + 1);
+        let found = |number: &u64| self.with_hash(*number).is_some_and(&is);
+        numbers.into_iter().find(found).unwrap_or(0)
+    }
+
+    /// A call `by`, given as return address and function number plus one, has completed the request of the operation
+    /// with this number and start: compares its buffer, unless another call had completed it at the origin.
+    pub fn awaited(&self, number: u64, since: u64, by: (u64, u64)) {
+        let Some(record) = self.with_hash(number).filter(|record| record.since.get() == since) else {
+            return;
+        };
+        record.write(number, |record| {
+            contents::known_complete(record);
+            record.waited_from.set(by.0);
+            record.waited_in.set(by.1);
+        });
+    }
+
+    /// A call `by` has completed the first of the requests with a shared handle, the oldest of which has this number:
+    /// until then the program could not know that any of the operations was complete.
+    pub fn awaited_at_start(&self, first: u64, by: (u64, u64)) {
+        for number in first.max(self.hashed.get())..=self.written.get() {
+            let record = self.with_hash(number).filter(|record| record.is(OneSidedFlag::AT_START));
+            if let Some(record) = record {
+                self.awaited(number, record.since.get(), by);
+            }
+        }
+    }
+
+    /// The request of the operation with this number was complete when the call returned.
+    pub fn complete_at_start(&self, number: u64) {
+        if let Some(record) = self.with_hash(number) {
+            record.flags.set(record.flags.get() | OneSidedFlag::AT_START.0);
+        }
+    }
+
+    /// The buffer of the operation with this number and start is not compared.
+    pub fn forget(&self, number: u64, since: u64) {
+        if let Some(record) = self.with_hash(number).filter(|record| record.since.get() == since) {
+            record.digest.set(0);
+        }
+    }
+
+    /// Returns the record with a number, if it has a hash and has not been overwritten.
+    fn with_hash(&self, number: u64) -> Option<&'static OneSided> {
+        let place = number.checked_sub(1)?;
+        let records = self.records.get();
+        let record = records.get(place as usize & records.len().wrapping_sub(1))?;
+        (record.number.get() == number && record.digest.get() != 0).then_some(record)
     }
 
     /// Without room in the image the ring stays empty; every record is then lost.

@@ -20,8 +20,11 @@ pub(super) fn buffers(uses: &Uses<'_>, words: &Words<'_>) -> Vec<Finding> {
     found.findings(Kind::BUFFER_CHANGED, |(_, place)| *place)
 }
 
-/// Returns the call that completed an operation at its origin.
-fn completed<'a>(uses: &Uses<'a>, one: &Use<'_>) -> Option<&'a Called> {
+/// Returns the call that completed an operation at its origin: that for its request, or one on its window.
+fn completed<'a>(uses: &Uses<'a>, one: &Use<'a>) -> Option<&'a Called> {
+    if let Some(call) = &one.access.waited {
+        return Some(call);
+    }
     let known = uses.seen.get(&one.origin)?.known?;
     Some(&known.calls.get(one.completed.here)?.call)
 }

@@ -144,7 +144,7 @@ fn what_its_process_may_have_learned_orders_an_operation() {
         let waited = Some(Waited { from_ns: 14, until_ns: 15, call });
         let line = Line { comm: WORLD, peer: 0, posted_ns: 14, waited, nth: 1, ..Line::default() };
         let received = Ring { written: 1, lines: vec![line], wrapped: false };
-        seen.ledger = Some(Box::new(Ledger { sent: Ring::default(), received }));
+        seen.ledger = Some(Box::new(Ledger { sent: Ring::default(), received, ..Ledger::default() }));
     };
     assert_eq!(after(&message), 0, "a message between them");
     let calls = |with: OneSidedCall| {
@@ -306,4 +306,22 @@ fn operations_whose_buffer_changed_are_found_with_the_call_that_completed_them()
     let wanted =
         "rank 1: the buffer of MPI_Call at a.c:7 was changed before MPI_Call at done completed it (2 times)";
     assert_eq!(said, [("buffer-changed", wanted)]);
+}
+
+#[test]
+fn the_call_that_completed_a_request_is_named_rather_than_a_later_one_on_the_window() {
+    let access = Access {
+        high: 8,
+        bytes: 8,
+        request: true,
+        epoch: AccessEpoch::Shared,
+        misuse: Some(Misuse::Released),
+        waited: Some(Called { function: "MPI_Wait".into(), place: Some("a.c:9".into()) }.into()),
+        ..Access::default()
+    };
+    let job =
+        [rank(0, vec![]), rank(1, vec![call("a.c:7", 1, Does::Access(access)), done(6)]), rank(2, vec![])];
+    let said: Vec<_> = findings(&job, &[]).into_iter().map(|one| one.sentence).collect();
+    let wanted = "rank 1: the buffer of MPI_Call at a.c:7 was released before MPI_Wait at a.c:9 completed it";
+    assert_eq!(said, [wanted]);
 }

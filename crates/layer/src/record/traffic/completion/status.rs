@@ -1,6 +1,7 @@
 //! Requests that are queried and stay with the program: `MPI_Request_get_status` and similar functions.
 
 use crate::interpose::frame::Call;
+use crate::record::traffic::facts;
 use crate::record::traffic::requests::finish;
 use crate::record::traffic::scratch::{self, given, lend, lend_many, nth};
 use crate::record::traffic::state::{Held, hold};
@@ -31,6 +32,7 @@ fn seen<A: Abi>(held: Held<false>, call: &Call<A>, handle: u64, status: *const c
     } else if request.is(Flag::SHARED_HANDLE) {
         // The call that frees one of these requests no longer shows when its send is known to be complete.
         request.entry.set(0);
+        facts::origins_free(&held, request, call);
     }
 }
 

@@ -104,6 +104,9 @@ pub fn create<A: Abi, const QUIET: bool>(held: Held<QUIET>, call: &Call<A>, hand
         fill(call, request, new);
         let active = if new.persistent { Flag::PERSISTENT.0 } else { Flag::STARTED.0 | Flag::ACTIVE.0 };
         request.head.flags.set(active);
+        if !QUIET && matches!(new.kind, RequestKind::COLLECTIVE | RequestKind::RMA) {
+            request.set_buffers(0);
+        }
     }
     if !new.persistent {
         facts::request_started(held, request);
@@ -232,6 +235,7 @@ fn share_again<A: Abi, const QUIET: bool>(held: Held<QUIET>, call: &Call<A>, req
         if !QUIET && request.outstanding.get() == 0 {
             request.entry.set(if new.kind.sends() { new.entry } else { 0 });
             request.started_at.set(0);
+            request.set_buffers(0);
         }
         request.outstanding.set(request.outstanding.get() + 1);
         request.starts.add_mine(1);

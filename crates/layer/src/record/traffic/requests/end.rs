@@ -107,6 +107,12 @@ fn end<A: Abi, const QUIET: bool>(
     request.completed_at.set(at);
     if how.kind == RequestKind::COLLECTIVE {
         history::completed(&held, call, request, at);
+        if !QUIET && request.buffers() != 0 {
+            facts::buffers_free(&held, request, &call.aside());
+        }
+    }
+    if !QUIET && how.kind == RequestKind::RMA && request.buffers() != 0 {
+        facts::origin_free(&held, request, &call.aside());
     }
     if how.last {
         request.head.freed_at.set(at);
@@ -380,6 +386,9 @@ fn completed_rarely<A: Abi, const QUIET: bool>(
 fn shared_completed<A: Abi, const QUIET: bool>(held: Held<QUIET>, call: &Call<A>, request: &'static Request) {
     let left = request.outstanding.get().saturating_sub(1);
     request.outstanding.set(left);
+    if !QUIET && request.buffers() != 0 {
+        facts::origins_free(&held, request, &call.aside());
+    }
     if !QUIET && request.entry.get() != 0 {
         shared_sends_awaited(held, &call.aside(), request, left);
     }

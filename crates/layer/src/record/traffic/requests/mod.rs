@@ -50,6 +50,7 @@ fn is_shared<A: Abi>(held: &State, handle: u64) -> bool {
 #[cold]
 pub fn settle<A: Abi, const QUIET: bool>(held: Held<QUIET>, call: &Call<A>, request: &'static Request) {
     if request.is(Flag::ACTIVE) {
+        facts::buffers_unknown(&held, request);
         finish(held, call, request, std::ptr::null(), 0);
     }
 }

@@ -1,0 +1,547 @@
+//! The buffers of nonblocking and persistent collectives, while the contents of buffers are compared: which memory
+//! an operation reads and writes, from its start until the program knows that it is complete.
+//!
+//! They are entries of the ledger's third ring: see `mpiscope_image::traffic::Entry`. The request refers to the
+//! first one. A persistent collective has entries without a beginning from its initialization on, and each start
+//! copies those of the last one.
+//!
+//! Only arguments that are significant on this process are looked at. `MPI_IN_PLACE` is no buffer: what such a
+//! process contributes is in its receive buffer, which the operation may write. With `MPI_BOTTOM` nothing is
+//! recorded.
+#![allow(unsafe_code)]
+
+use super::contents;
+use super::data::Data;
+use super::facts::{self, MOST_BUFFERS as MOST};
+use super::ledger::Line;
+use super::scratch;
+use super::state::{State, hold};
+use crate::interpose::frame::Call;
+use crate::interpose::real::{self, Neighbors};
+use crate::record::bytes;
+use crate::record::counts::{Counts, plausible};
+use crate::record::fortran_call_site;
+use crate::record::objects::{ask, comms, datatypes};
+use mpi_abi::{Abi, Handle};
+use mpiscope_image::layout::Loss;
+use mpiscope_image::objects::{Datatype, Flag};
+use mpiscope_image::traffic::{Entry, EntryFlag, Request, RequestKind};
+use std::ffi::c_int;
+
+/// Maximum number of entries for one buffer: adjacent blocks are one. Further ones are not recorded.
+const MOST_BLOCKS: usize = MOST / 2;
+
+/// Address, count and datatype.
+type Plain<A> = (usize, i64, <A as Abi>::Handle);
+/// Address, counts, displacements and datatype.
+type Vector<A> = (usize, Counts, Counts, <A as Abi>::Handle);
+/// Address, counts, displacements in bytes, and datatypes.
+type Mixed<A> = (usize, Counts, Counts, *const <A as Abi>::Handle);
+
+/// Adjacent elements.
+#[derive(Clone, Copy, Default)]
+struct Block {
+    address: u64,
+    count: u64,
+    datatype: u64,
+    bytes: u64,
+    /// Whether its elements have no gaps.
+    is_dense: bool,
+    is_written: bool,
+}
+
+impl Block {
+    /// Adds a block that begins where this one ends. Returns false if it does not.
+    fn join(&mut self, next: &Self) -> bool {
+        let alike = self.is_dense && self.datatype == next.datatype && self.is_written == next.is_written;
+        let joins = alike && self.address.checked_add(self.bytes) == Some(next.address);
+        if joins {
+            self.count = self.count.saturating_add(next.count);
+            self.bytes = self.bytes.saturating_add(next.bytes);
+        }
+        joins
+    }
+}
+
+/// The part of a process in a rooted collective.
+#[derive(Clone, Copy, PartialEq)]
+enum Part {
+    /// The root, which has a part of its own.
+    Root,
+    /// The root of an intercommunicator.
+    RootOfOthers,
+    Leaf,
+    /// In the root's group of an intercommunicator.
+    Neither,
+}
+
+/// What an operation uses.
+struct Buffers<A: Abi> {
+    comm: A::Handle,
+    blocks: [Block; MOST],
+    len: usize,
+}
+
+impl<A: Abi> Buffers<A> {
+    fn of(comm: A::Handle) -> Option<Self> {
+        let may_ask = comms::may_ask_about::<A>(comm);
+        may_ask.then(|| Self { comm, blocks: [Block::default(); MOST], len: 0 })
+    }
+
+    fn part(&self, root: c_int) -> Part {
+        if root == A::PROC_NULL {
+            Part::Neither
+        } else if root == A::ROOT {
+            Part::RootOfOthers
+        } else if !real::is_inter::<A>(self.comm) && self.rank() == usize::try_from(root).ok() {
+            Part::Root
+        } else {
+            Part::Leaf
+        }
+    }
+
+    fn rank(&self) -> Option<usize> {
+        let mut rank = 0;
+        real::comm_rank::<A>(self.comm, &mut rank).filter(|result| *result == A::SUCCESS)?;
+        usize::try_from(rank).ok()
+    }
+
+    fn peers(&self) -> u64 {
+        bytes::peers::<A>(self.comm)
+    }
+
+    fn members(&self) -> u64 {
+        bytes::members::<A>(self.comm)
+    }
+
+    fn is_buffer(address: usize) -> bool {
+        address != 0 && address != A::IN_PLACE
+    }
+
+    /// Adds `times` blocks that follow one another.
+    fn plain(&mut self, (address, count, datatype): Plain<A>, times: u64, is_written: bool) {
+        if !Self::is_buffer(address) || count <= 0 {
+            return;
+        }
+        let Some(count) = count.cast_unsigned().checked_mul(times) else { return };
+        self.add(address as u64, count, datatype, is_written);
+    }
+
+    /// Adds a block for each of `places`.
+    ///
+    /// # Safety
+    ///
+    /// If there is a buffer, both arrays are null or have an element at each place.
+    unsafe fn vector(
+        &mut self,
+        (address, counts, displacements, datatype): Vector<A>,
+        places: impl Iterator<Item = usize>,
+        is_written: bool,
+    ) {
+        if !Self::is_buffer(address) || !counts.is_plausible() || !displacements.is_plausible() {
+            return;
+        }
+        let (mut extent, first) = (None, self.len);
+        for at in places {
+            // SAFETY: the caller's promise.
+            let (count, displacement) = unsafe { (counts.get(at), displacements.get(at)) };
+            // The displacement of no elements is not significant, nor is the datatype if there are none at all.
+            if count <= 0 {
+                continue;
+            }
+            let Some(extent) = *extent.get_or_insert_with(|| Self::extent(datatype)) else { return };
+            let start = displacement.wrapping_mul(extent).wrapping_add_unsigned(address as u64);
+            self.next(first, start.cast_unsigned(), count.cast_unsigned(), datatype, is_written);
+        }
+    }
+
+    /// Like [`vector`](Self::vector) with a datatype for each place.
+    ///
+    /// # Safety
+    ///
+    /// If there is a buffer, the arrays are null or have an element at each place.
+    unsafe fn mixed(
+        &mut self,
+        (address, counts, displacements, types): Mixed<A>,
+        places: impl Iterator<Item = usize>,
+        is_written: bool,
+    ) {
+        let there = counts.is_plausible() && displacements.is_plausible() && plausible(types.cast());
+        if !Self::is_buffer(address) || !there {
+            return;
+        }
+        let first = self.len;
+        for at in places {
+            // SAFETY: the caller's promise.
+            let (count, displacement, datatype) =
+                unsafe { (counts.get(at), displacements.get(at), *types.add(at)) };
+            if count > 0 {
+                let start = displacement.wrapping_add_unsigned(address as u64);
+                self.next(first, start.cast_unsigned(), count.cast_unsigned(), datatype, is_written);
+            }
+        }
+    }
+
+    /// Adds a block of a buffer whose other blocks begin at index `first`.
+    fn next(&mut self, first: usize, address: u64, count: u64, datatype: A::Handle, is_written: bool) {
+        if self.len < first + MOST_BLOCKS {
+            let added = self.len;
+            self.add(address, count, datatype, is_written);
+            if added > first
+                && let Some([.., last, new]) = self.blocks.get_mut(..self.len)
+                && self.len > added
+                && last.join(new)
+            {
+                self.len = added;
+            }
+        }
+    }
+
+    fn add(&mut self, address: u64, count: u64, datatype: A::Handle, is_written: bool) {
+        let bytes = bytes::elements::<A>(i64::try_from(count).unwrap_or(0), datatype);
+        let is_dense = datatypes::signed::<A>(datatype.raw()).is_some_and(Datatype::is_one_element);
+        let datatype = datatype.raw();
+        if let Some(to) = self.blocks.get_mut(self.len).filter(|_| bytes != 0) {
+            *to = Block { address, count, datatype, bytes, is_dense, is_written };
+            self.len += 1;
+        }
+    }
+
+    fn extent(datatype: A::Handle) -> Option<i64> {
+        let is_dense = datatypes::signed::<A>(datatype.raw()).is_some_and(Datatype::is_one_element);
+        if is_dense {
+            return i64::try_from(bytes::elements::<A>(1, datatype)).ok();
+        }
+        let (mut lower, mut extent) = (0, 0);
+        ask::type_extent::<A>(datatype, &mut lower, &mut extent).filter(|result| *result == A::SUCCESS)?;
+        Some(extent)
+    }
+
+    /// Adds the blocks that a neighborhood collective receives one after the other.
+    fn received_from_neighbors(&mut self, (address, count, datatype): Plain<A>) {
+        self.block_for_each(real::receives_from::<A>(self.comm), (address, count, datatype), true);
+    }
+
+    fn sent_to_neighbors(&mut self, sent: Plain<A>) {
+        self.block_for_each(real::sends_to::<A>(self.comm), sent, false);
+    }
+
+    fn block_for_each(
+        &mut self,
+        neighbors: Option<Neighbors<A>>,
+        (address, count, datatype): Plain<A>,
+        is_written: bool,
+    ) {
+        if !Self::is_buffer(address) || count <= 0 {
+            return;
+        }
+        let Some(extent) = Self::extent(datatype) else { return };
+        let first = self.len;
+        for at in neighbors.iter().flat_map(Neighbors::there) {
+            let before = extent.wrapping_mul(count).wrapping_mul(at as i64);
+            let start = before.wrapping_add_unsigned(address as u64);
+            self.next(first, start.cast_unsigned(), count.cast_unsigned(), datatype, is_written);
+        }
+    }
+
+    /// Makes the entries.
+    fn record(&self, call: &Call<A>, request: *const A::Handle) {
+        let Some(held) = hold() else { return };
+        let handle = scratch::pointed(request);
+        let Some(request) = held.requests.find(handle).filter(|_| handle != held.null_request) else {
+            return;
+        };
+        // With a shared handle it was complete when the call returned, and its completion is not seen.
+        let is_mine = request.head.made_at.get() == call.since && !request.is(Flag::SHARED_HANDLE);
+        if !is_mine || RequestKind(request.kind.get()) != RequestKind::COLLECTIVE {
+            return;
+        }
+        let from = fortran_call_site::here(call);
+        let posted = if request.is(Flag::PERSISTENT) { 0 } else { call.since };
+        let blocks = self.blocks.get(..self.len).unwrap_or_default();
+        let lines = blocks.iter().map(|block| {
+            let Block { address: buffer, count, datatype, .. } = *block;
+            line(request, posted, (block.bytes, block.is_written), Data { from, count, datatype, buffer })
+        });
+        refer(request, written(&held, lines));
+    }
+}
+
+/// Returns the entry of a buffer.
+fn line(request: &Request, posted: u64, (bytes, is_written): (u64, bool), data: Data) -> Line {
+    Line {
+        comm: request.comm_identity.get(),
+        peer: 0,
+        tag: request.head.made_by.get().into(),
+        bytes,
+        posted,
+        completed: 0,
+        order: facts::owner(request),
+        nth: 0,
+        flags: if is_written { EntryFlag::WRITTEN.0 } else { 0 },
+        data,
+        waited: None,
+        probed: None,
+    }
+}
+
+/// Writes entries and returns the number of the first, zero if there is none.
+fn written(held: &State, lines: impl Iterator<Item = Line>) -> u64 {
+    lines.fold(0, |first, line| {
+        let number = facts::buffer_used(held, &line);
+        if first == 0 { number } else { first }
+    })
+}
+
+fn refer(request: &Request, number: u64) {
+    request.head.seq.write(|| request.set_buffers(number));
+}
+
+/// A persistent collective was started.
+#[cold]
+#[inline(never)]
+pub fn restarted<A: Abi>(held: &State, call: &Call<A>, request: &Request) {
+    if request.buffers() == 0 || call.since == 0 {
+        return;
+    }
+    let from = fortran_call_site::here(call);
+    let mut any = false;
+    let lines = facts::buffers(held, request).map(|entry| {
+        any = true;
+        again(request, call.since, from, entry)
+    });
+    let first = written(held, lines);
+    if !any {
+        held.writer.lose(Loss::MESSAGES, 1);
+    }
+    refer(request, first);
+}
+
+fn again(request: &Request, posted: u64, from: u64, entry: &Entry) -> Line {
+    let is_written = entry.flags.get() & EntryFlag::WRITTEN.0 != 0;
+    let (count, datatype, buffer) = (entry.count.get(), entry.datatype.get(), entry.buffer.get());
+    line(request, posted, (entry.bytes.get(), is_written), Data { from, count, datatype, buffer })
+}
+
+/// Defines functions for hooks, each with one inner function that does the work.
+macro_rules! hooks {
+    ($($(#[$doc:meta])* $name:ident ($($p:ident : $t:ty),*) $uses:ident $body:block)*) => {
+        $(
+            $(#[$doc])*
+            #[inline(always)]
+            #[allow(clippy::too_many_arguments)]
+            pub fn $name<A: Abi>(
+                call: &Call<A>,
+                result: c_int,
+                comm: A::Handle,
+                request: *const A::Handle,
+                $($p: $t),*
+            ) {
+                #[cold]
+                #[inline(never)]
+                #[allow(clippy::too_many_arguments)]
+                fn work<A: Abi>(call: &Call<A>, comm: A::Handle, request: *const A::Handle, $($p: $t),*) {
+                    let Some(mut buffers) = Buffers::<A>::of(comm).filter(|_| call.since != 0) else { return };
+                    let $uses = &mut buffers;
+                    $body
+                    buffers.record(call, request);
+                }
+                if contents::recorded() && result == A::SUCCESS {
+                    work(&call.aside(), comm, request, $($p),*);
+                }
+            }
+        )*
+    };
+}
+
+/// The positions in arrays with an element for each process.
+fn each(number: u64) -> std::ops::Range<usize> {
+    0..usize::try_from(number).unwrap_or(0)
+}
+
+hooks! {
+    /// `MPI_Ibcast`.
+    bcast(root: c_int, all: Plain<A>) uses {
+        match uses.part(root) {
+            Part::Root | Part::RootOfOthers => uses.plain(all, 1, false),
+            Part::Leaf => uses.plain(all, 1, true),
+            Part::Neither => {}
+        }
+    }
+
+    /// `MPI_Igather`.
+    gather(root: c_int, send: Plain<A>, receive: Plain<A>) uses {
+        let part = uses.part(root);
+        if matches!(part, Part::Root | Part::Leaf) {
+            uses.plain(send, 1, false);
+        }
+        if matches!(part, Part::Root | Part::RootOfOthers) {
+            uses.plain(receive, uses.peers(), true);
+        }
+    }
+
+    /// `MPI_Igatherv`.
+    gatherv(root: c_int, send: Plain<A>, receive: Vector<A>) uses {
+        let part = uses.part(root);
+        if matches!(part, Part::Root | Part::Leaf) {
+            uses.plain(send, 1, false);
+        }
+        if matches!(part, Part::Root | Part::RootOfOthers) {
+            // SAFETY: at the root, the program passes an element for each process.
+            unsafe { uses.vector(receive, each(uses.peers()), true) };
+        }
+    }
+
+    /// `MPI_Iscatter`.
+    scatter(root: c_int, send: Plain<A>, receive: Plain<A>) uses {
+        let part = uses.part(root);
+        if matches!(part, Part::Root | Part::RootOfOthers) {
+            uses.plain(send, uses.peers(), false);
+        }
+        if matches!(part, Part::Root | Part::Leaf) {
+            uses.plain(receive, 1, true);
+        }
+    }
+
+    /// `MPI_Iscatterv`.
+    scatterv(root: c_int, send: Vector<A>, receive: Plain<A>) uses {
+        let part = uses.part(root);
+        if matches!(part, Part::Root | Part::RootOfOthers) {
+            // SAFETY: at the root, the program passes an element for each process.
+            unsafe { uses.vector(send, each(uses.peers()), false) };
+        }
+        if matches!(part, Part::Root | Part::Leaf) {
+            uses.plain(receive, 1, true);
+        }
+    }
+
+    /// `MPI_Iallgather`.
+    allgather(send: Plain<A>, receive: Plain<A>) uses {
+        uses.plain(send, 1, false);
+        uses.plain(receive, uses.peers(), true);
+    }
+
+    /// `MPI_Iallgatherv`.
+    allgatherv(send: Plain<A>, receive: Vector<A>) uses {
+        uses.plain(send, 1, false);
+        // SAFETY: the program passes an element for each process.
+        unsafe { uses.vector(receive, each(uses.peers()), true) };
+    }
+
+    /// `MPI_Ialltoall`.
+    alltoall(send: Plain<A>, receive: Plain<A>) uses {
+        let peers = uses.peers();
+        uses.plain(send, peers, false);
+        uses.plain(receive, peers, true);
+    }
+
+    /// `MPI_Ialltoallv`.
+    alltoallv(send: Vector<A>, receive: Vector<A>) uses {
+        let peers = uses.peers();
+        // SAFETY: the program passes an element for each process.
+        unsafe {
+            uses.vector(send, each(peers), false);
+            uses.vector(receive, each(peers), true);
+        }
+    }
+
+    /// `MPI_Ialltoallw`.
+    alltoallw(send: Mixed<A>, receive: Mixed<A>) uses {
+        let peers = uses.peers();
+        // SAFETY: the program passes an element for each process.
+        unsafe {
+            uses.mixed(send, each(peers), false);
+            uses.mixed(receive, each(peers), true);
+        }
+    }
+
+    /// `MPI_Ireduce`.
+    reduce(root: c_int, send: usize, receive: usize, count: i64, datatype: A::Handle) uses {
+        let part = uses.part(root);
+        if matches!(part, Part::Root | Part::Leaf) {
+            uses.plain((send, count, datatype), 1, false);
+        }
+        if matches!(part, Part::Root | Part::RootOfOthers) {
+            uses.plain((receive, count, datatype), 1, true);
+        }
+    }
+
+    /// `MPI_Iallreduce`, `MPI_Iscan`.
+    reduce_to_all(send: usize, receive: usize, count: i64, datatype: A::Handle) uses {
+        uses.plain((send, count, datatype), 1, false);
+        uses.plain((receive, count, datatype), 1, true);
+    }
+
+    /// `MPI_Iexscan`: on the first process, the receive buffer is not significant.
+    exscan(send: usize, receive: usize, count: i64, datatype: A::Handle) uses {
+        uses.plain((send, count, datatype), 1, false);
+        if uses.rank() != Some(0) {
+            uses.plain((receive, count, datatype), 1, true);
+        }
+    }
+
+    /// `MPI_Ireduce_scatter`.
+    reduce_scatter(send: usize, receive: usize, counts: Counts, datatype: A::Handle) uses {
+        let (members, rank) = (each(uses.members()), uses.rank());
+        if !counts.is_plausible() {
+            return;
+        }
+        // SAFETY: the program passes a count for each process of the (local) group.
+        let count = |at| unsafe { counts.get(at) };
+        let sum = members.clone().map(count).fold(0, i64::wrapping_add);
+        uses.plain((send, sum, datatype), 1, false);
+        if let Some(rank) = rank.filter(|rank| members.contains(rank)) {
+            uses.plain((receive, count(rank), datatype), 1, true);
+        }
+    }
+
+    /// `MPI_Ireduce_scatter_block`.
+    reduce_scatter_block(send: usize, receive: usize, count: i64, datatype: A::Handle) uses {
+        uses.plain((send, count, datatype), uses.members(), false);
+        uses.plain((receive, count, datatype), 1, true);
+    }
+
+    /// `MPI_Ineighbor_allgather`.
+    neighbor_allgather(send: Plain<A>, receive: Plain<A>) uses {
+        if real::sends_to::<A>(uses.comm).is_some_and(|out| out.there().next().is_some()) {
+            uses.plain(send, 1, false);
+        }
+        uses.received_from_neighbors(receive);
+    }
+
+    /// `MPI_Ineighbor_allgatherv`.
+    neighbor_allgatherv(send: Plain<A>, receive: Vector<A>) uses {
+        if real::sends_to::<A>(uses.comm).is_some_and(|out| out.there().next().is_some()) {
+            uses.plain(send, 1, false);
+        }
+        let from = real::receives_from::<A>(uses.comm);
+        // SAFETY: the program passes an element for each neighbor.
+        unsafe { uses.vector(receive, from.iter().flat_map(Neighbors::there), true) };
+    }
+
+    /// `MPI_Ineighbor_alltoall`.
+    neighbor_alltoall(send: Plain<A>, receive: Plain<A>) uses {
+        uses.sent_to_neighbors(send);
+        uses.received_from_neighbors(receive);
+    }
+
+    /// `MPI_Ineighbor_alltoallv`.
+    neighbor_alltoallv(send: Vector<A>, receive: Vector<A>) uses {
+        let (to, from) = (real::sends_to::<A>(uses.comm), real::receives_from::<A>(uses.comm));
+        // SAFETY: the program passes an element for each neighbor.
+        unsafe {
+            uses.vector(send, to.iter().flat_map(Neighbors::there), false);
+            uses.vector(receive, from.iter().flat_map(Neighbors::there), true);
+        }
+    }
+
+    /// `MPI_Ineighbor_alltoallw`.
+    neighbor_alltoallw(send: Mixed<A>, receive: Mixed<A>) uses {
+        let (to, from) = (real::sends_to::<A>(uses.comm), real::receives_from::<A>(uses.comm));
+        // SAFETY: the program passes an element for each neighbor.
+        unsafe {
+            uses.mixed(send, to.iter().flat_map(Neighbors::there), false);
+            uses.mixed(receive, from.iter().flat_map(Neighbors::there), true);
+        }
+    }
+}
