@@ -83,11 +83,13 @@ struct Buffers<A: Abi> {
 }
 
 impl<A: Abi> Buffers<A> {
+    #[inline(never)]
     fn of(comm: A::Handle) -> Option<Self> {
         let may_ask = comms::may_ask_about::<A>(comm);
         may_ask.then(|| Self { comm, blocks: [Block::default(); MOST], len: 0 })
     }
 
+    #[inline(never)]
     fn part(&self, root: c_int) -> Part {
         if root == A::PROC_NULL {
             Part::Neither
@@ -119,6 +121,7 @@ impl<A: Abi> Buffers<A> {
     }
 
     /// Adds `times` blocks that follow one another.
+    #[inline(never)]
     fn plain(&mut self, (address, count, datatype): Plain<A>, times: u64, is_written: bool) {
         if !Self::is_buffer(address) || count <= 0 {
             return;
@@ -197,6 +200,7 @@ impl<A: Abi> Buffers<A> {
         }
     }
 
+    #[inline(never)]
     fn add(&mut self, address: u64, count: u64, datatype: A::Handle, is_written: bool) {
         let bytes = bytes::elements::<A>(i64::try_from(count).unwrap_or(0), datatype);
         let is_dense = datatypes::signed::<A>(datatype.raw()).is_some_and(Datatype::is_one_element);
@@ -207,6 +211,7 @@ impl<A: Abi> Buffers<A> {
         }
     }
 
+    #[inline(never)]
     fn extent(datatype: A::Handle) -> Option<i64> {
         let is_dense = datatypes::signed::<A>(datatype.raw()).is_some_and(Datatype::is_one_element);
         if is_dense {
@@ -245,6 +250,7 @@ impl<A: Abi> Buffers<A> {
     }
 
     /// Makes the entries.
+    #[inline(never)]
     fn record(&self, call: &Call<A>, request: *const A::Handle) {
         let Some(held) = hold() else { return };
         let handle = scratch::pointed(request);

@@ -268,6 +268,14 @@ fn lock(locked: &AtomicBool) {
     }
 }
 
+impl<const QUIET: bool> Held<QUIET> {
+    /// The same right for code that runs too rarely to be compiled twice.
+    #[inline(always)]
+    pub fn as_any(self) -> Held<false> {
+        Held(self.0)
+    }
+}
+
 impl<const QUIET: bool> Deref for Held<QUIET> {
     type Target = State;
 

@@ -67,7 +67,7 @@ impl<A: Abi> Step<A> for AllWaited<A> {
     fn run<const QUIET: bool>(self, held: Held<QUIET>, call: &Call<A>) {
         let Some(scratch) = scratch::of(call) else { return };
         if self.result != A::SUCCESS {
-            all_failed(held, &call.aside(), scratch, self.result, self.array, self.statuses);
+            all_failed(held.as_any(), &call.aside(), scratch, self.result, self.array, self.statuses);
         } else {
             let mut nothing = true;
             for (index, item) in scratch.items.iter().enumerate() {
@@ -86,8 +86,8 @@ impl<A: Abi> Step<A> for AllWaited<A> {
 
 /// At least one request of an array has failed.
 #[cold]
-fn all_failed<A: Abi, const QUIET: bool>(
-    held: Held<QUIET>,
+fn all_failed<A: Abi>(
+    held: Held<false>,
     call: &Call<A>,
     scratch: &Scratch,
     result: c_int,

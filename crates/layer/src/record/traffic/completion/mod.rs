@@ -90,8 +90,8 @@ fn needs_status(request: &Request) -> bool {
 
 /// Handles a failed operation. The library may or may not have freed the request.
 #[cold]
-fn fail<A: Abi, const QUIET: bool>(
-    held: Held<QUIET>,
+fn fail<A: Abi>(
+    held: Held<false>,
     call: &Call<A>,
     request: &'static Request,
     handle: u64,

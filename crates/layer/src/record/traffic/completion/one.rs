@@ -60,7 +60,7 @@ impl<A: Abi> Step<A> for Waited<A> {
         if self.result == A::SUCCESS {
             complete(held, call, record, status, A::SUCCESS);
         } else {
-            fail(held, &call.aside(), record, scratch::pointed(self.request), status, self.result);
+            fail(held.as_any(), &call.aside(), record, scratch::pointed(self.request), status, self.result);
         }
     }
 }

@@ -94,7 +94,7 @@ pub fn create<A: Abi, const QUIET: bool>(held: Held<QUIET>, call: &Call<A>, hand
         Some(known) if !new.persistent && known.is(Flag::SHARED_HANDLE) && is_shared::<A>(&held, handle) => {
             return share_again(held, call, known, new);
         }
-        known => match begin_rarely(held, &call.aside(), handle, known, &New { ..*new }) {
+        known => match begin_rarely(held.as_any(), &call.aside(), handle, known, &New { ..*new }) {
             Some(request) => request,
             None => return,
         },
@@ -116,8 +116,8 @@ pub fn create<A: Abi, const QUIET: bool>(held: Held<QUIET>, call: &Call<A>, hand
 /// The handle is new, or is thought to have a live request. Returns the record to be filled; `None` if the
 /// handle is shared and nothing remains to be done.
 #[inline(never)]
-fn begin_rarely<A: Abi, const QUIET: bool>(
-    held: Held<QUIET>,
+fn begin_rarely<A: Abi>(
+    held: Held<false>,
     call: &Call<A>,
     handle: u64,
     known: Option<&'static Request>,
@@ -249,8 +249,8 @@ fn share_again<A: Abi, const QUIET: bool>(held: Held<QUIET>, call: &Call<A>, req
 
 /// A new request has the handle of one that is thought to be live. Returns whether they share it.
 #[cold]
-fn displace<A: Abi, const QUIET: bool>(
-    held: Held<QUIET>,
+fn displace<A: Abi>(
+    held: Held<false>,
     call: &Call<A>,
     old: &'static Request,
     new: RequestKind,

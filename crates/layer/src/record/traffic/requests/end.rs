@@ -33,11 +33,7 @@ pub fn finish<A: Abi, const QUIET: bool>(
 
 /// A receive that the program freed while active has got a message, of which nothing more is known.
 #[cold]
-pub fn got_its_message<A: Abi, const QUIET: bool>(
-    held: Held<QUIET>,
-    call: &Call<A>,
-    request: &'static Request,
-) {
+pub fn got_its_message<A: Abi>(held: Held<false>, call: &Call<A>, request: &'static Request) {
     let kind = RequestKind(request.kind.get());
     let (flags, status) = (request.head.flags.get(), std::ptr::null());
     let (error, cancelled) = (A::SUCCESS, false);
@@ -230,7 +226,7 @@ pub fn passed_by<A: Abi, const QUIET: bool>(
     };
     while let Some(request) = held.orphans.iter().find(passed) {
         untrack(&held, request);
-        got_its_message(held, call, request);
+        got_its_message(held.as_any(), call, request);
     }
 }
 

@@ -48,7 +48,7 @@ fn is_shared<A: Abi>(held: &State, handle: u64) -> bool {
 
 /// Ends the operation of a request without knowing its outcome.
 #[cold]
-pub fn settle<A: Abi, const QUIET: bool>(held: Held<QUIET>, call: &Call<A>, request: &'static Request) {
+pub fn settle<A: Abi>(held: Held<false>, call: &Call<A>, request: &'static Request) {
     if request.is(Flag::ACTIVE) {
         facts::buffers_unknown(&held, request);
         finish(held, call, request, std::ptr::null(), 0);
@@ -61,7 +61,7 @@ pub fn mark<A: Abi, const QUIET: bool>(held: Held<QUIET>, call: &Call<A>, reques
     let kind = RequestKind(request.kind.get());
     if kind.receives() && request.is(Flag::CANCELLED) {
         // It is cancelled or has got its message; either way it is no longer posted.
-        settle(held, call, request);
+        settle(held.as_any(), call, request);
         return release(held, call, request);
     }
     if kind.sends() && request.is(Flag::CANCELLED) {
@@ -96,7 +96,7 @@ pub fn untrack(held: &State, request: &Request) {
 /// A handle whose request the program freed while active now stands for another request: the old operation
 /// has ended.
 #[cold]
-fn ended_unseen<A: Abi, const QUIET: bool>(held: Held<QUIET>, call: &Call<A>, request: &'static Request) {
+fn ended_unseen<A: Abi>(held: Held<false>, call: &Call<A>, request: &'static Request) {
     untrack(&held, request);
     if orphans::may_be::<A>(request) {
         return got_its_message(held, call, request);
