@@ -186,11 +186,12 @@ impl<'a> Words<'a> {
         if difference == FREED
             && let Some(last) = process.and_then(|process| process.freed_at(collective.comm))
         {
-            return format!(
-                "{} {} freed it in collective {last}",
-                ranks(&members),
-                verb(&members, "has", "have")
-            );
+            let now = match process.is_some_and(collectives::is_finalizing) {
+                true => format!(" and {} in MPI_Finalize", verb(&members, "is", "are")),
+                false => String::new(),
+            };
+            let has = verb(&members, "has", "have");
+            return format!("{} {has} freed it in collective {last}{now}", ranks(&members));
         }
         let signature = &collective.signature;
         let detail = match difference {

@@ -12,20 +12,26 @@ impl Case<'_> {
     pub(super) fn mismatches(&self, found: &Blocked) -> Vec<Reason> {
         let mut known = HashSet::new();
         let mut all = standing(self.snapshot, self.acts);
-        all.retain(|mismatch| !self.frees_at_the_end(mismatch, found));
+        all.retain(|mismatch| !self.follows_from_leaving(mismatch, found));
         all.retain(|mismatch| mismatch.groups.first().is_some_and(|(first, _)| known.insert(first.comm)));
         all.iter().filter_map(|mismatch| self.mismatch(mismatch)).collect()
     }
 
-    /// Whether ranks in `MPI_Finalize` have freed an object, while others wait for messages from them: a library
-    /// frees its own objects there. What holds up the others is that these ranks have left.
-    fn frees_at_the_end(&self, mismatch: &Mismatch<'_>, found: &Blocked) -> bool {
+    /// Whether others wait for messages from the ranks that have freed an object at the end: what holds them up is
+    /// that these ranks have left.
+    fn follows_from_leaving(&self, mismatch: &Mismatch<'_>, found: &Blocked) -> bool {
+        let left = || self.finalizing(found).is_some_and(|reason| reason.kind == Kind::MESSAGE_NEVER_SENT);
+        self.is_freed_at_the_end(mismatch) && left()
+    }
+
+    /// Whether the ranks that have freed an object are in `MPI_Finalize` or have ended. A library frees its own
+    /// objects there.
+    fn is_freed_at_the_end(&self, mismatch: &Mismatch<'_>) -> bool {
         let over = |one: &ProcessIndex| {
             self.process(*one).is_some_and(|process| process.is_gone() || collectives::is_finalizing(process))
         };
         let mut freeing = mismatch.groups.iter().skip(1).flat_map(|(_, ranks)| ranks);
-        let left = || self.finalizing(found).is_some_and(|reason| reason.kind == Kind::MESSAGE_NEVER_SENT);
-        mismatch.difference == FREED && freeing.all(over) && left()
+        mismatch.difference == FREED && freeing.all(over)
     }
 
     fn mismatch(&self, mismatch: &Mismatch<'_>) -> Option<Reason> {
@@ -41,7 +47,11 @@ impl Case<'_> {
             }
         };
         let mut reason = Reason::new(Kind::COLLECTIVE_MISMATCH, verdict, next);
-        for (_, ranks) in mismatch.suspects() {
+        let suspects = match self.is_freed_at_the_end(mismatch) {
+            true => mismatch.groups.get(1..).unwrap_or_default(),
+            false => mismatch.suspects(),
+        };
+        for (_, ranks) in suspects {
             let Some(one) = ranks.first() else { continue };
             let ranks = self.words.members(ranks.iter().copied());
             reason.culprits.push(Culprit { ranks, ..self.culprit(*one) });

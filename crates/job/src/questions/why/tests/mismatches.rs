@@ -1,10 +1,10 @@
 //! Members of a communicator that diverged: another function, root, operation or size under one number.
 
 use super::look;
-use crate::questions::why::Kind;
 use crate::questions::why::collectives::numbered;
 use crate::questions::why::scene::{Scene, WORLD};
-use crate::questions::why::snapshot::Signature;
+use crate::questions::why::snapshot::{Peer, Signature};
+use crate::questions::why::{Kind, Verdict};
 
 #[test]
 fn two_functions_under_one_number_are_a_mismatch_and_the_odd_rank_is_blamed() {
@@ -85,6 +85,26 @@ fn the_rank_that_freed_it_under_another_collectives_number_is_blamed() {
     let said = look(&scene);
     assert_eq!(said.kind, Kind::COLLECTIVE_MISMATCH);
     assert!(said.verdict.contains("rank 1 has freed it in collective 2"), "{}", said.verdict);
+}
+
+#[test]
+fn a_rank_that_freed_it_at_the_end_is_blamed_alone_and_shown_in_finalize() {
+    let mut scene = Scene::of(3);
+    scene.collective(2, "MPI_Bcast", 2);
+    scene.receive(0, Peer::One(2), 7);
+    scene.process(1).entered = vec![(WORLD, 2)];
+    scene.process(1).freed = vec![WORLD];
+    let blamed = |said: &Verdict| said.culprits.iter().map(|one| one.ranks.to_string()).collect::<Vec<_>>();
+    let said = look(&scene);
+    assert_eq!(blamed(&said), ["2", "1"], "either may be wrong: {}", said.verdict);
+    scene.finalize(1);
+    let said = look(&scene);
+    assert_eq!((said.kind, blamed(&said)), (Kind::COLLECTIVE_MISMATCH, vec!["1".to_owned()]));
+    assert!(
+        said.verdict.contains("rank 1 has freed it in collective 2 and is in MPI_Finalize"),
+        "{}",
+        said.verdict
+    );
 }
 
 #[test]
