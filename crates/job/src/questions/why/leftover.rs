@@ -5,7 +5,7 @@ use super::evidence::bounded;
 use super::messages::Pairs;
 use super::snapshot::{CommIndex, ProcessIndex};
 use super::verdict::Evidence;
-use super::words::{Words, ranks, verb};
+use super::words::{Words, ranks, size, verb};
 use std::collections::HashMap;
 
 /// Messages that differ only in their two ends.
@@ -41,12 +41,7 @@ pub fn leftover(words: &Words<'_>, pairs: &Pairs<'_>, blocked: &Blocked, verdict
             count => format!("{count} messages"),
         };
         let has = verb(&to, "has", "have");
-        let at = place.map_or_else(String::new, |place| format!(", sent at {place}"));
-        let size = match (alike.bytes, place) {
-            // Its record was overwritten.
-            (0, None) => String::new(),
-            (bytes, _) => format!(" ({bytes} bytes{at})"),
-        };
+        let size = size(alike.bytes, "sent at ", place);
         let comm = words.comm(comm);
         Evidence {
             ranks: to,

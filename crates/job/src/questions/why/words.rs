@@ -97,12 +97,7 @@ impl<'a> Words<'a> {
     /// Formats `a message with tag 41 to rank 1 on WORLD (8 bytes, ring.c:12)`.
     pub fn sent(&self, message: &Message) -> String {
         let (to, comm) = (self.rank(message.to), self.comm(message.comm));
-        let place = message.place.as_ref().map_or_else(String::new, |place| format!(", {place}"));
-        let size = match (message.bytes, &message.place) {
-            // Its record was overwritten, and its tag is all that is known.
-            (0, None) => String::new(),
-            (bytes, _) => format!(" ({bytes} bytes{place})"),
-        };
+        let size = size(message.bytes, "", message.place.as_deref());
         format!("a {} with tag {} to rank {to} on {comm}{size}", sort(message.partitioned), message.tag)
     }
 
@@ -475,6 +470,16 @@ fn sort(partitioned: bool) -> &'static str {
 /// Formats `rank 3` or `ranks [0,2-3]`.
 pub fn ranks(members: &Members) -> String {
     members.named()
+}
+
+/// Formats ` (8 bytes, ring.c:12)`, with `how` before the line; nothing for a message whose record was overwritten,
+/// so that only its tag is known.
+pub fn size(bytes: u64, how: &str, place: Option<&str>) -> String {
+    match (bytes, place) {
+        (0, None) => String::new(),
+        (bytes, None) => format!(" ({bytes} bytes)"),
+        (bytes, Some(place)) => format!(" ({bytes} bytes, {how}{place})"),
+    }
 }
 
 /// Returns `one` for a single rank (`waits`), otherwise `several` (`wait`).
