@@ -2,7 +2,8 @@
 //!
 //! Formatting, lints, generated files, the lock-free parts under loom's model checker, fuzz targets, the
 //! minimum supported Rust version together with the other architecture, whether the libraries can be packed, and
-//! licenses and sources of dependencies. Checks that this machine cannot run are reported as skipped, with the reason and the remedy.
+//! licenses and sources of dependencies. Checks that this machine cannot run are reported as skipped, with the
+//! reason and the remedy.
 
 use std::process::{Command, Stdio};
 use std::time::Instant;

@@ -84,7 +84,8 @@ impl Request {
 
     /// Collective: position plus one, counted without wrapping, of the first entry in the ledger's third ring for
     /// the operation last started or initialized. One-sided: [number](crate::one_sided::OneSided::number) of its
-    /// record; with a shared handle, that of the oldest one if none of them is known to be complete. Zero if there is none; meaningful only while the contents of buffers are compared.
+    /// record; with a shared handle, that of the oldest one if none of them is known to be complete. Zero if there
+    /// is none; meaningful only while the contents of buffers are compared.
     pub fn buffers(&self) -> u64 {
         u64::from(self.actual_tag.get()) << 32 | u64::from(self.source.get())
     }

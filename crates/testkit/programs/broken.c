@@ -8,14 +8,11 @@
  * the option --check. `dies`: the program ends with an error on some
  * libraries, with and without the layer. LIBRARIES reject the program, or hang.
  */
-#include <mpi.h>
+#include "broken.h"
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
-
-static int rank, size;
 
 static void send(int to, int tag)
 {
@@ -705,75 +702,26 @@ static void sent_after_the_end(void)
     MPI_Barrier(MPI_COMM_WORLD); /* here: sent_after_the_end */
 }
 
-static const struct {
-    const char *name;
-    void (*run)(void);
-} findings[] = {
-    {"received_and_not_waited_for", received_and_not_waited_for},
-    {"broadcast_left_out", broadcast_left_out},
-    {"both_send_first", both_send_first},
-    {"sent_across_a_barrier", sent_across_a_barrier},
-    {"sent_in_a_ring", sent_in_a_ring},
-    {"whoever_comes_first", whoever_comes_first},
-    {"gather_with_too_much_room", gather_with_too_much_room},
-    {"gatherv_of_one_too_few", gatherv_of_one_too_few},
-    {"gatherv_of_another_type", gatherv_of_another_type},
-    {"alltoallw_of_another_type", alltoallw_of_another_type},
-    {"scatterv_without_waiting_of_other_counts", scatterv_without_waiting_of_other_counts},
-    {"scatterv_of_one_too_few", scatterv_of_one_too_few},
-    {"sent_with_a_wrong_tag", sent_with_a_wrong_tag},
-    {"reduce_scatter_of_other_counts", reduce_scatter_of_other_counts},
-    {"other_operation", other_operation},
-    {"other_types", other_types},
-    {"scattered_from_another_root", scattered_from_another_root},
-    {"nobody_receives", nobody_receives},
-    {"receive_left_open", receive_left_open},
-    {"request_written_over", request_written_over},
-    {"one_of_many_left", one_of_many_left},
-    {"restarted_and_left", restarted_and_left},
-    {"duplicate_left", duplicate_left},
-    {"too_long_for_a_receive", too_long_for_a_receive},
-    {"too_long_for_a_request", too_long_for_a_request},
-    {"too_long_and_fatal", too_long_and_fatal},
-    {"count_below_zero", count_below_zero},
-    {"operation_not_for_the_type", operation_not_for_the_type},
-    {"started_while_active", started_while_active},
-    {"size_of_no_communicator", size_of_no_communicator},
-    {"ended_by_its_own_handler", ended_by_its_own_handler},
-    {"another_thread_sends", another_thread_sends},
-    {"two_threads_at_once", two_threads_at_once},
-    {"put_without_an_epoch", put_without_an_epoch},
-    {"get_of_another_size", get_of_another_size},
-    {"request_between_fences", request_between_fences},
-    {"put_beside_its_lock", put_beside_its_lock},
-    {"locked_twice", locked_twice},
-    {"freed_before_the_unlock", freed_before_the_unlock},
-    {"other_type_in_a_receive", other_type_in_a_receive},
-    {"other_structure_in_a_request", other_structure_in_a_request},
-    {"freed_receive", freed_receive},
-    {"matched_and_left", matched_and_left},
-    {"partitioned_ends_differ_in_size", partitioned_ends_differ_in_size},
-    {"first_come_by_chance", first_come_by_chance},
-    {"waited_for_before_a_barrier", waited_for_before_a_barrier},
-    {"send_never_waited_for", send_never_waited_for},
-    {"two_receives_into_one_buffer", two_receives_into_one_buffer},
-    {"sent_and_received_in_one_buffer", sent_and_received_in_one_buffer},
-    {"other_type_from_a_member", other_type_from_a_member},
-    {"sent_after_the_end", sent_after_the_end},
-};
-
-int main(int argc, char **argv)
+static void initialize(int *argc, char ***argv)
 {
     int level;
-    if (argc > 1 && !strcmp(argv[1], "two_threads_at_once"))
-        MPI_Init_thread(&argc, &argv, MPI_THREAD_SERIALIZED, &level);
+    if (*argc > 1 && !strcmp((*argv)[1], "two_threads_at_once"))
+        MPI_Init_thread(argc, argv, MPI_THREAD_SERIALIZED, &level);
     else
-        MPI_Init(&argc, &argv);
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &size);
-    for (size_t i = 0; i < sizeof findings / sizeof findings[0]; i++)
-        if (argc > 1 && !strcmp(findings[i].name, argv[1]))
-            findings[i].run();
-    MPI_Finalize();
-    return 0;
+        MPI_Init(argc, argv);
 }
+
+FINDINGS(initialize, F(received_and_not_waited_for), F(broadcast_left_out), F(both_send_first),
+         F(sent_across_a_barrier), F(sent_in_a_ring), F(whoever_comes_first), F(gather_with_too_much_room),
+         F(gatherv_of_one_too_few), F(gatherv_of_another_type), F(alltoallw_of_another_type),
+         F(scatterv_without_waiting_of_other_counts), F(scatterv_of_one_too_few), F(sent_with_a_wrong_tag),
+         F(reduce_scatter_of_other_counts), F(other_operation), F(other_types), F(scattered_from_another_root),
+         F(nobody_receives), F(receive_left_open), F(request_written_over), F(one_of_many_left),
+         F(restarted_and_left), F(duplicate_left), F(too_long_for_a_receive), F(too_long_for_a_request),
+         F(too_long_and_fatal), F(count_below_zero), F(operation_not_for_the_type), F(started_while_active),
+         F(size_of_no_communicator), F(ended_by_its_own_handler), F(another_thread_sends), F(two_threads_at_once),
+         F(put_without_an_epoch), F(get_of_another_size), F(request_between_fences), F(put_beside_its_lock),
+         F(locked_twice), F(freed_before_the_unlock), F(other_type_in_a_receive), F(other_structure_in_a_request),
+         F(freed_receive), F(matched_and_left), F(partitioned_ends_differ_in_size), F(first_come_by_chance),
+         F(waited_for_before_a_barrier), F(send_never_waited_for), F(two_receives_into_one_buffer),
+         F(sent_and_received_in_one_buffer), F(other_type_from_a_member), F(sent_after_the_end))

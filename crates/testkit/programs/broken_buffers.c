@@ -2,15 +2,12 @@
  *
  * The comments are those of broken.c. The correct twins are in ordered_buffers.c.
  */
-#include <mpi.h>
+#include "broken.h"
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #define MANY (1 << 20)
-
-static int rank;
 
 static void receive_ints(int count, int times)
 {
@@ -120,25 +117,5 @@ static void released_before_the_wait(void)
     }
 }
 
-static const struct {
-    const char *name;
-    void (*run)(void);
-} findings[] = {
-    {"changed_before_the_wait", changed_before_the_wait},
-    {"large_buffer_changed_before_the_wait", large_buffer_changed_before_the_wait},
-    {"one_of_several_changed", one_of_several_changed},
-    {"persistent_buffer_changed", persistent_buffer_changed},
-    {"changed_between_tests", changed_between_tests},
-    {"released_before_the_wait", released_before_the_wait},
-};
-
-int main(int argc, char **argv)
-{
-    MPI_Init(&argc, &argv);
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    for (size_t i = 0; i < sizeof findings / sizeof findings[0]; i++)
-        if (argc > 1 && !strcmp(findings[i].name, argv[1]))
-            findings[i].run();
-    MPI_Finalize();
-    return 0;
-}
+FINDINGS(MPI_Init, F(changed_before_the_wait), F(large_buffer_changed_before_the_wait), F(one_of_several_changed),
+         F(persistent_buffer_changed), F(changed_between_tests), F(released_before_the_wait))

@@ -3,16 +3,14 @@
  *
  * The comments are those of broken.c. The correct twins are in ordered_collective_buffers.c.
  */
-#include <mpi.h>
+#include "broken.h"
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #define MANY 1000
 #define MOST_RANKS 8
 
-static int rank, size;
 static int values[MOST_RANKS * MANY], results[MOST_RANKS * MANY];
 
 /* finding root_changes_a_broadcast 2 buffer-changed ranks 0 check says the buffer of MPI_Ibcast of 1000 x MPI_INT at */
@@ -147,31 +145,7 @@ static void started_broadcast_changed(void)
 static void started_broadcast_changed(void) {}
 #endif
 
-static const struct {
-    const char *name;
-    void (*run)(void);
-} findings[] = {
-    {"root_changes_a_broadcast", root_changes_a_broadcast},
-    {"changed_before_the_sum", changed_before_the_sum},
-    {"leaf_changes_a_gather", leaf_changes_a_gather},
-    {"root_changes_a_scatter", root_changes_a_scatter},
-    {"block_of_an_exchange_changed", block_of_an_exchange_changed},
-    {"neighbor_is_sent_something_else", neighbor_is_sent_something_else},
-    {"released_before_the_scan", released_before_the_scan},
-    {"received_into_the_sum", received_into_the_sum},
-    {"two_results_in_one_buffer", two_results_in_one_buffer},
-    {"sum_in_place_that_is_sent", sum_in_place_that_is_sent},
-    {"started_broadcast_changed", started_broadcast_changed},
-};
-
-int main(int argc, char **argv)
-{
-    MPI_Init(&argc, &argv);
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &size);
-    for (size_t i = 0; i < sizeof findings / sizeof findings[0]; i++)
-        if (argc > 1 && !strcmp(findings[i].name, argv[1]))
-            findings[i].run();
-    MPI_Finalize();
-    return 0;
-}
+FINDINGS(MPI_Init, F(root_changes_a_broadcast), F(changed_before_the_sum), F(leaf_changes_a_gather),
+         F(root_changes_a_scatter), F(block_of_an_exchange_changed), F(neighbor_is_sent_something_else),
+         F(released_before_the_scan), F(received_into_the_sum), F(two_results_in_one_buffer),
+         F(sum_in_place_that_is_sent), F(started_broadcast_changed))

@@ -2,13 +2,11 @@
  *
  * The comments are those of broken.c. The correct twins are in ordered_rma.c.
  */
-#include <mpi.h>
+#include "broken.h"
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-static int rank, size;
 static int memory[64], value, values[64];
 static MPI_Win win;
 
@@ -256,36 +254,8 @@ static void request_flushed_after_a_change(void)
     free_window();
 }
 
-static const struct {
-    const char *name;
-    void (*run)(void);
-} findings[] = {
-    {"put_behind_the_end", put_behind_the_end},
-    {"get_before_the_beginning", get_before_the_beginning},
-    {"add_beside_attached_memory", add_beside_attached_memory},
-    {"two_puts_between_fences", two_puts_between_fences},
-    {"put_and_get_between_fences", put_and_get_between_fences},
-    {"accumulations_that_differ", accumulations_that_differ},
-    {"puts_under_shared_locks", puts_under_shared_locks},
-    {"ordered_too_early", ordered_too_early},
-    {"puts_after_one_post", puts_after_one_post},
-    {"put_then_get", put_then_get},
-    {"put_into_own_memory", put_into_own_memory},
-    {"request_of_another_type", request_of_another_type},
-    {"origin_changed_before_the_fence", origin_changed_before_the_fence},
-    {"origin_changed_before_the_unlock", origin_changed_before_the_unlock},
-    {"origin_changed_before_the_wait", origin_changed_before_the_wait},
-    {"request_flushed_after_a_change", request_flushed_after_a_change},
-};
-
-int main(int argc, char **argv)
-{
-    MPI_Init(&argc, &argv);
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &size);
-    for (size_t i = 0; i < sizeof findings / sizeof findings[0]; i++)
-        if (argc > 1 && !strcmp(findings[i].name, argv[1]))
-            findings[i].run();
-    MPI_Finalize();
-    return 0;
-}
+FINDINGS(MPI_Init, F(put_behind_the_end), F(get_before_the_beginning), F(add_beside_attached_memory),
+         F(two_puts_between_fences), F(put_and_get_between_fences), F(accumulations_that_differ),
+         F(puts_under_shared_locks), F(ordered_too_early), F(puts_after_one_post), F(put_then_get),
+         F(put_into_own_memory), F(request_of_another_type), F(origin_changed_before_the_fence),
+         F(origin_changed_before_the_unlock), F(origin_changed_before_the_wait), F(request_flushed_after_a_change))

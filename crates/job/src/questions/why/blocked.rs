@@ -174,6 +174,7 @@ impl Solver<'_> {
             Wait::All(needs) => (needs, true),
             Wait::Any(needs) => (needs, false),
         };
+        // If a loop polls for sends alone, one that has been received may still be what it polls for.
         let in_turn = in_turn && !needs.iter().all(|need| matches!(need, Need::Receiver(_)));
         let met = needs.iter().filter(|need| self.need(index, process, need, (number, in_turn))).count();
         let open = needs.len() - met;

@@ -20,7 +20,8 @@
 //! receive by any live member, `MPI_Waitany` by one of its requests, `MPI_Waitall` by all of them. A process
 //! that is never released is stuck, and this is a proof that does not depend on timing. A rank that cannot be
 //! observed or a lost record counts as able to release any process, so it makes the verdict weaker, never
-//! wrong. What follows only from how long a wait has lasted is marked as not certain.
+//! wrong. What follows only from how long a wait has lasted is marked as not certain, with one exception:
+//! `MPI_Win_start` is taken to return within a second once all its targets have posted (`join::epochs`).
 //!
 //! # Cost
 //!

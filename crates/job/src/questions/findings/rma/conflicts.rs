@@ -112,7 +112,7 @@ impl<'s, 'a> Search<'s, 'a> {
 
     fn add(&mut self, (one, two): (&'s Use<'a>, &'s Use<'a>)) {
         let same = one.origin == two.origin;
-        let turned = if same { one.place > two.place } else { line(one) > line(two) };
+        let turned = if same { one.place > two.place } else { in_text(one) > in_text(two) };
         let (first, second) = if turned { (two, one) } else { (one, two) };
         let (uses, words) = (self.uses, self.words);
         let lines = (line(first), line(second), same);
@@ -142,6 +142,13 @@ fn without_repetitions<'s, 'a>(mut group: Vec<&'s Use<'a>>) -> Vec<&'s Use<'a>> 
 
 fn line<'a>(of: &'a Use<'_>) -> Line<'a> {
     (of.call.call.function.as_str(), of.call.call.place.as_deref())
+}
+
+/// Orders operations by function, file and line: line 98 comes before line 100.
+fn in_text<'a>(of: &'a Use<'_>) -> (&'a str, &'a str, Option<u64>) {
+    let (function, place) = line(of);
+    let (file, number) = place.and_then(|place| place.rsplit_once(':')).unwrap_or_default();
+    (function, file, number.parse().ok())
 }
 
 /// Whether two operations on the same bytes must be ordered. `same`: they are of one process, which keeps the
