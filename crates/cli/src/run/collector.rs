@@ -1,9 +1,11 @@
 //! The collector: holds the images of a job and makes the report.
 
 use super::follow::{Following, Seen};
+use super::hosts::meetings::Role;
+use super::hosts::relay::Meeting;
 use super::hosts::{FromHost, join};
 use super::peers::Peer;
-use super::protocol::{self, Kind, Received};
+use super::protocol::{self, Kind, Message, Received, VERSION};
 use super::question::Answers;
 use super::rendezvous::Turn;
 use crate::open_files;
@@ -45,6 +47,8 @@ pub struct Collector {
     holds: bool,
     /// Whether other hosts are expected to send their data.
     pub gathers: bool,
+    /// Where processes that create an intercommunicator find those of other hosts.
+    pub meeting: Option<Meeting>,
     problems: Vec<String>,
     /// Whether a nested `mpiscope run` reports what it starts.
     pub inner: bool,
@@ -68,6 +72,7 @@ impl Collector {
             peers: Vec::new(),
             holds: false,
             gathers: false,
+            meeting: None,
             problems: Vec::new(),
             inner: false,
             left_out: 0,
@@ -218,6 +223,12 @@ impl Collector {
                 return;
             }
             _ if !ours => return,
+            Received::Message(Message { kind: Kind::OFFERS, words }, None) => {
+                return self.meet(socket, words, Role::Offers);
+            }
+            Received::Message(Message { kind: Kind::COMES, words }, None) => {
+                return self.meet(socket, words, Role::Comes);
+            }
             Received::Message(message, None) if message.kind == Kind::INNER => {
                 self.inner = true;
                 return;
@@ -251,6 +262,14 @@ impl Collector {
                 }
                 self.peers.push(peer);
             }
+        }
+    }
+
+    /// Serves a process that is about to create an intercommunicator. Without other hosts, or with another
+    /// version of the layer, it gets no answer.
+    fn meet(&self, socket: UnixStream, [version, low, high]: [u32; 3], role: Role) {
+        if let Some(meeting) = self.meeting.as_ref().filter(|_| version == VERSION) {
+            meeting.serve(socket, u64::from(high) << 32 | u64::from(low), role);
         }
     }
 

@@ -41,6 +41,7 @@ use crate::render::{bytes, complain};
 use crate::seconds;
 use anyhow::{Context, Result, bail};
 use collector::Collector;
+use hosts::relay::Meeting;
 use mpiscope_job::performance::trace;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -352,6 +353,7 @@ fn whole(options: &Options, layer: &Path) -> Result<ExitCode> {
     let signals = signals::Signals::block()?;
     let (program, gather) = across(options, &mut environment)?;
     collector.gathers = gather.is_some();
+    collector.meeting = gather.as_ref().map(|gather| Meeting::Here(gather.meetings()));
     collector.follow();
     let mut starter = starter::Starter::new(options.debug);
     let child = match child::spawn(&program, &environment, &signals, child::Tie::Loose) {

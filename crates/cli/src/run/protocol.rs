@@ -10,7 +10,9 @@
 //! | `MPSP` | pid, 0, 0 | the wrapper: the program runs |
 //! | `MPSE` | 0 for exit or 1 for a signal, number, 0 | the wrapper: the program has ended |
 //!
-//! Two messages come without an image. `MPSQ` (version, 0, 0) asks what has been seen of the job
+//! The others come without an image. `MPSO` and `MPSM` (version, and the lower and upper half of a key) come
+//! from a process that is about to create an intercommunicator: `MPSO` if it spawns or accepts, `MPSM` if it
+//! was spawned or connects ([`super::hosts::relay`]). `MPSQ` (version, 0, 0) asks what has been seen of the job
 //! ([`super::question`]). `MPSI` (version, 0, 0) comes from a nested `mpiscope run`, which collects and
 //! reports what it starts itself.
 
@@ -40,6 +42,8 @@ impl Kind {
     pub const STARTED: Self = Self(*b"MPSP");
     pub const ENDED: Self = Self(*b"MPSE");
     pub const QUESTION: Self = Self(*b"MPSQ");
+    pub const OFFERS: Self = Self(*b"MPSO");
+    pub const COMES: Self = Self(*b"MPSM");
     pub const INNER: Self = Self(*b"MPSI");
 }
 

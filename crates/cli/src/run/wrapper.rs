@@ -3,6 +3,7 @@
 
 use super::collector::Collector;
 use super::environment::Environment;
+use super::hosts::relay::Meeting;
 use super::hosts::uplink::{self, Uplink};
 use super::protocol::{self, Kind, Message, VERSION};
 use super::rendezvous::{self, Folder};
@@ -284,6 +285,7 @@ fn collect(
     let signals = Signals::block()?;
     collector.hold_last_wrapper();
     collector.follow();
+    collector.meeting = Meeting::above(job);
     let up = Uplink::begin(job, collector.seen());
     let scope = Scope::part(up.as_ref().map(Uplink::told));
     let watch = Watch::begin(job, options, screen.as_ref().and_then(|screen| screen.try_clone().ok()), scope);

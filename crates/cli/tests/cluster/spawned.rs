@@ -57,7 +57,18 @@ fn seen_from(hosts: &Hosts, host: &str, library: &Library, wanted: &Seen) {
     }
 }
 
-/// Checks that `procs` lists all processes and a debugger reaches all of them.
+/// Checks that the intercommunicator is one object for the processes of both worlds.
+fn is_shared(hosts: &Hosts, host: &str, library: &Library) {
+    let outcome = hosts.run(hosts.on(host, MPISCOPE, library).args(["inspect", "--kind", "comm", "--json"]));
+    let seen: Value = serde_json::from_str(outcome.stdout.trim()).unwrap_or(Value::Null);
+    let shared = seen["shared"].as_array().into_iter().flatten();
+    let mut between = shared.filter(|one| one["merged"]["agreed"]["inter"] == true);
+    let is_one =
+        between.next().is_some_and(|one| one["ranks"] == "[0-3], 1.[0-1]") && between.next().is_none();
+    assert!(is_one, "{} from {host}: {}", library.name, outcome.describe());
+}
+
+/// Checks that `procs` lists all processes with their parents, and a debugger reaches all of them.
 fn listed_and_reached(hosts: &Hosts, host: &str, library: &Library) {
     let run = |words: &[&str]| hosts.run(hosts.on(host, MPISCOPE, library).args(words).arg("--json"));
     let outcome = run(&["procs"]);
@@ -69,6 +80,17 @@ fn listed_and_reached(hosts: &Hosts, host: &str, library: &Library) {
     let listed = places(list, |entry| Some(usize::from(entry["world"] != first)));
     assert_eq!(listed, all(), "{} from {host}: {}", library.name, outcome.describe());
     assert_eq!(procs["problems"], Value::Array(Vec::new()), "{} from {host}: {procs:#}", library.name);
+    for entry in list.as_array().into_iter().flatten() {
+        let by = &entry["spawned"];
+        match entry["world"] == first {
+            true => assert!(by.is_null(), "{} from {host}: {procs:#}", library.name),
+            false => assert!(
+                by["world"] == first && by["rank"] == 0 && by["sequence"] == 0,
+                "{} from {host}: {procs:#}",
+                library.name
+            ),
+        }
+    }
     let outcome = run(&["attach", "--batch", "bt 1"]);
     let answers: Value = serde_json::from_str(outcome.stdout.trim()).unwrap_or(Value::Null);
     let outputs = answers["outputs"].as_array().into_iter().flatten();
@@ -119,7 +141,10 @@ pub fn a_world_spawned_on_a_new_host_is_in_all_views_and_the_report_or_reported_
         ["login", "n1"].iter().for_each(|host| seen_from(&hosts, host, &library, &seen));
         if let Seen::Whole = seen {
             seen_from(&hosts, "n3", &library, &seen);
-            ["n1", "n3"].iter().for_each(|host| listed_and_reached(&hosts, host, &library));
+            for host in ["n1", "n3"] {
+                listed_and_reached(&hosts, host, &library);
+                is_shared(&hosts, host, &library);
+            }
         }
         std::fs::write(dir.join("go.1"), "").unwrap();
         job.ends(Duration::from_secs(60));

@@ -13,8 +13,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// Version of the message.
-const VERSION: u32 = 1;
+/// Version of the messages.
+pub const VERSION: u32 = 1;
 
 /// Why an image was not handed over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,12 +63,20 @@ fn place_here() -> Option<Vec<u8>> {
     )
 }
 
+/// Connects to the job's collector on this host, if it has one.
+pub fn reach() -> Option<Socket> {
+    let named = variable(c"MPISCOPE_COLLECTOR").and_then(|name| connect(name.to_bytes()).ok());
+    named.or_else(|| connect(&place_here()?).ok())
+}
+
+fn connect(name: &[u8]) -> Result<Socket, Refused> {
+    let socket = Socket::new(0).filter(|socket| socket.connect(name)).ok_or(Refused::Nobody)?;
+    if socket.is_ours() { Ok(socket) } else { Err(Refused::Stranger) }
+}
+
 /// Sends `file` to the socket called `name`.
 fn send(name: &[u8], file: i32, pid: u32) -> Result<(), Refused> {
-    let socket = Socket::new(0).filter(|socket| socket.connect(name)).ok_or(Refused::Nobody)?;
-    if !socket.is_ours() {
-        return Err(Refused::Stranger);
-    }
+    let socket = connect(name)?;
     let copy = read_only(file).ok_or(Refused::Nobody)?;
     // SAFETY: our own socket and file.
     let sent = unsafe { send_file(socket.descriptor(), copy.as_raw_fd(), pid) };
@@ -80,14 +88,17 @@ fn read_only(file: i32) -> Option<File> {
     File::open(format!("/proc/self/fd/{file}")).ok()
 }
 
-/// Sends one message: 16 bytes, with the file as ancillary data.
+/// The bytes of a message to the collector: its kind and three words.
+pub fn message(kind: &[u8; 4], words: [u32; 3]) -> [u8; 16] {
+    let mut message = [0u8; 16];
+    let bytes = kind.iter().copied().chain(words.into_iter().flat_map(u32::to_ne_bytes));
+    message.iter_mut().zip(bytes).for_each(|(to, from)| *to = from);
+    message
+}
+
+/// Sends the first message, with the file as ancillary data.
 unsafe fn send_file(socket: i32, file: i32, pid: u32) -> bool {
-    let mut body = [0u8; 16];
-    for (to, from) in
-        body.iter_mut().zip(b"MPSC".iter().copied().chain(VERSION.to_ne_bytes()).chain(pid.to_ne_bytes()))
-    {
-        *to = from;
-    }
+    let mut body = message(b"MPSC", [VERSION, pid, 0]);
     let mut control = [0u64; 8];
     let mut part = libc::iovec { iov_base: body.as_mut_ptr().cast::<c_void>(), iov_len: body.len() };
     // SAFETY: all zero is a valid message; its parts live until the call returns; the control buffer is aligned and

@@ -5,6 +5,7 @@
 
 use std::ffi::{c_int, c_void};
 use std::mem::offset_of;
+use std::time::{Duration, Instant};
 
 /// A stream socket, closed when dropped.
 pub struct Socket(c_int);
@@ -44,6 +45,48 @@ impl Socket {
         let known = unsafe { libc::getsockopt(self.0, libc::SOL_SOCKET, libc::SO_PEERCRED, place, &mut len) };
         // SAFETY: no arguments, always succeeds.
         known == 0 && who.uid == unsafe { libc::geteuid() }
+    }
+
+    /// Waits until there is something to read or to accept. Returns false if the time is up first.
+    pub fn readable(&self, limit: Duration) -> bool {
+        let until = Instant::now() + limit;
+        loop {
+            let left = until.saturating_duration_since(Instant::now());
+            let mut poll = libc::pollfd { fd: self.0, events: libc::POLLIN, revents: 0 };
+            // SAFETY: one entry, which is ours.
+            let ready = unsafe { libc::poll(&mut poll, 1, left.as_millis() as c_int) };
+            if ready > 0 {
+                return true;
+            }
+            // Signals may interrupt the wait any number of times.
+            let interrupted = std::io::Error::last_os_error().kind() == std::io::ErrorKind::Interrupted;
+            if ready == 0 || !interrupted || left.is_zero() {
+                return false;
+            }
+        }
+    }
+
+    /// Sends a few bytes. A closed connection causes a failure, not a signal.
+    pub fn send(&self, bytes: &[u8]) -> bool {
+        // SAFETY: the buffer is as long as stated.
+        let sent = unsafe { libc::send(self.0, bytes.as_ptr().cast(), bytes.len(), libc::MSG_NOSIGNAL) };
+        usize::try_from(sent) == Ok(bytes.len())
+    }
+
+    /// Receives one byte; `None` if the peer closes the connection or the time is up first.
+    pub fn byte(&self, limit: Duration) -> Option<u8> {
+        let mut byte = 0u8;
+        // SAFETY: room for one byte.
+        let received =
+            self.readable(limit) && unsafe { libc::recv(self.0, (&raw mut byte).cast(), 1, 0) } == 1;
+        received.then_some(byte)
+    }
+
+    /// Accepts a connection; `None` if there is none.
+    pub fn accept(&self) -> Option<Self> {
+        let nowhere = std::ptr::null_mut();
+        // SAFETY: no address is requested.
+        Self::of(unsafe { libc::accept4(self.0, nowhere, std::ptr::null_mut(), libc::SOCK_CLOEXEC) })
     }
 
     /// Listens under this name. Returns false if it is taken.

@@ -91,7 +91,7 @@ pub fn before_accept<A: Abi>(
 }
 
 /// The key of a connection, at the root, which alone knows the port.
-fn key_of_root<A: Abi>(port: *const c_char, root: c_int, comm: A::Handle) -> Option<u64> {
+fn key_of_root<A: Abi>(port: *const c_char, root: c_int, comm: A::Handle) -> Option<presence::Key> {
     let meets = gate::beyond() && rank_in::<A>(comm) == root;
     meets.then(|| text(port)).flatten().map(presence::of_port)
 }
@@ -224,7 +224,7 @@ pub fn before_abort<A: Abi>(_: &Call<A>, _: &mut A::Handle, code: &mut c_int) {
 /// Called when `MPI_Init` is entered, perhaps by the first child of a spawn; `rank` is the launcher's.
 pub fn entering(rank: Option<c_int>) {
     if gate::beyond() && rank.is_none_or(|rank| rank == 0) {
-        presence::come(presence::of_job());
+        presence::come_if_spawned(presence::of_job());
     }
 }
 

@@ -27,6 +27,7 @@ mod gate;
 mod hello;
 mod presence;
 mod process_descriptor;
+mod relay;
 mod rendezvous;
 mod state;
 mod symbols;

@@ -16,14 +16,17 @@
 //!
 //! Both sides know the prefix of the socket's name: for a spawn it is derived from the job's name, for a
 //! connection from the port, for a join from the socket's addresses. The rest is unique to each offer.
-//! Sides on different hosts do not find each other this way, and then nothing is sent. Nor does either side
-//! wait in that case: the library's call returns on one side while the other is in its own call, and a peer
-//! on the same host has left its mark by then.
+//! Neither side waits for one that is not there: the library's call returns on one side while the other is in
+//! its own call, and has left its mark by then. Sides on different hosts do not find each other this way; if
+//! one `mpiscope run` has started both, it brings them together ([`relay`](super::relay)). Otherwise nothing is
+//! sent.
 #![allow(unsafe_code)]
 
+use super::relay::{Relay, Role};
 use crate::base::complaint::complain;
 use crate::base::image;
 use crate::base::meeting_place::{self, hash};
+use crate::base::settings::variable;
 use crate::base::unix_socket::Socket;
 use std::ffi::c_int;
 use std::fs::{self, File, TryLockError};
@@ -47,34 +50,26 @@ const MARK: &str = ".come";
 /// How often an offering process checks whether a peer is still on its way.
 const LOOK: Duration = Duration::from_millis(20);
 /// The answer to a peer.
-static YES: u8 = b'y';
+const YES: u8 = b'y';
 
-/// A nonblocking socket.
-struct Meeting(Socket);
+/// What both sides of a meeting know, and nobody else uses.
+#[derive(Clone, Copy)]
+pub struct Key {
+    /// On this host.
+    here: u64,
+    /// Among the hosts of a job.
+    anywhere: u64,
+}
 
-impl Meeting {
-    fn new() -> Option<Self> {
-        Socket::new(libc::SOCK_NONBLOCK).map(Self)
+impl Key {
+    fn of(kind: &[u8], what: &[u8]) -> Self {
+        let what = [kind, b" ", what].concat();
+        Self { here: meeting_place::key(&what), anywhere: hash(&what) }
     }
+}
 
-    /// Waits until there is something to read or accept.
-    fn ready(&self, limit: Duration) -> bool {
-        let until = Instant::now() + limit;
-        loop {
-            let left = until.saturating_duration_since(Instant::now());
-            let mut poll = libc::pollfd { fd: self.0.descriptor(), events: libc::POLLIN, revents: 0 };
-            // SAFETY: one entry, which is ours.
-            let ready = unsafe { libc::poll(&mut poll, 1, left.as_millis() as c_int) };
-            if ready > 0 {
-                return true;
-            }
-            // Signals may interrupt the wait any number of times.
-            let interrupted = std::io::Error::last_os_error().kind() == std::io::ErrorKind::Interrupted;
-            if ready == 0 || !interrupted || left.is_zero() {
-                return false;
-            }
-        }
-    }
+fn nonblocking() -> Option<Socket> {
+    Socket::new(libc::SOCK_NONBLOCK)
 }
 
 /// Prefix of all names for a key. It contains the version of the protocol from here on, so that different
@@ -95,9 +90,11 @@ fn folder() -> Option<PathBuf> {
 
 /// A socket that listens for the other side, at a path in the folder.
 pub struct Offer {
-    meeting: Meeting,
+    socket: Socket,
     place: PathBuf,
     key: u64,
+    /// For the other side, if it is on another host.
+    relay: Option<Relay>,
 }
 
 impl Offer {
@@ -107,18 +104,18 @@ impl Offer {
         let (pid, number) = (image::own_pid(), MADE.fetch_add(1, Ordering::Relaxed));
         let name = format!("{}{pid}-{number}", prefix(key));
         let (place, made) = (folder.join(format!("{name}{SUFFIX}")), folder.join(name));
-        let meeting = Meeting::new()?;
+        let socket = nonblocking()?;
         // The final name appears only once the socket listens: a refused peer then knows that the listener is
         // gone.
         let listens =
-            meeting.0.listen(made.as_os_str().as_bytes(), BACKLOG) && fs::rename(&made, &place).is_ok();
+            socket.listen(made.as_os_str().as_bytes(), BACKLOG) && fs::rename(&made, &place).is_ok();
         if !listens {
             let _gone = fs::remove_file(&made);
             complain(
                 "cannot create a socket in the directory where spawned and connected jobs find each other",
             );
         }
-        listens.then_some(Self { meeting, place, key })
+        listens.then_some(Self { socket, place, key, relay: None })
     }
 
     /// Waits for a connection as long as a peer is on its way. Returns whether there is one.
@@ -126,7 +123,7 @@ impl Offer {
         while Instant::now() < until {
             // In this order, because a peer that has connected removes its mark.
             let comes = is_coming(&self.place, self.key);
-            if self.meeting.ready(if comes { LOOK } else { Duration::ZERO }) {
+            if self.socket.readable(if comes { LOOK } else { Duration::ZERO }) {
                 return true;
             }
             if !comes {
@@ -137,21 +134,16 @@ impl Offer {
     }
 
     /// After the call: waits for the other side and answers. Returns true if both are present.
-    pub fn taken(self) -> bool {
+    pub fn taken(mut self) -> bool {
+        let relay = self.relay.take();
+        self.taken_here() || relay.is_some_and(|relay| relay.met(OFFER))
+    }
+
+    fn taken_here(&self) -> bool {
         let until = Instant::now() + OFFER;
         while self.knocked(until) {
-            // SAFETY: no address is requested.
-            let other = unsafe {
-                let listener = self.meeting.0.descriptor();
-                libc::accept4(listener, std::ptr::null_mut(), std::ptr::null_mut(), libc::SOCK_CLOEXEC)
-            };
-            let Some(other) = Socket::of(other).map(Meeting) else { continue };
-            // SAFETY: one byte; a closed connection causes an error here, not a signal.
-            let answered = other.0.is_ours()
-                && unsafe {
-                    libc::send(other.0.descriptor(), (&raw const YES).cast(), 1, libc::MSG_NOSIGNAL)
-                } == 1;
-            if answered {
+            let other = self.socket.accept().filter(Socket::is_ours);
+            if other.is_some_and(|other| other.send(&[YES])) {
                 return true;
             }
         }
@@ -171,6 +163,8 @@ impl Drop for Offer {
 struct Coming {
     place: PathBuf,
     _locked: File,
+    /// For the other side, if it is on another host.
+    relay: Option<Relay>,
 }
 
 impl Coming {
@@ -180,7 +174,7 @@ impl Coming {
         let name = format!("{}{pid}-{number}", prefix(key));
         let (place, made) = (folder.join(format!("{name}{MARK}")), folder.join(format!("{name}.new")));
         let file = File::create_new(&made).ok()?;
-        let mark = Self { place, _locked: file };
+        let mark = Self { place, _locked: file, relay: None };
         if mark._locked.try_lock().is_ok() && fs::rename(&made, &mark.place).is_ok() {
             return Some(mark);
         }
@@ -221,8 +215,9 @@ fn is_held(mark: &Path) -> bool {
 }
 
 /// After the library's call: whether a process that offers under this key is present and has seen us.
-pub fn take(key: u64) -> bool {
-    folder().is_some_and(|folder| take_in(&folder, key))
+pub fn take(key: Key) -> bool {
+    let relay = MARKS.with(|mark| mark.relay.take()).flatten();
+    folder().is_some_and(|folder| take_in(&folder, key.here)) || relay.is_some_and(|relay| relay.met(TAKE))
 }
 
 fn take_in(folder: &Path, key: u64) -> bool {
@@ -239,20 +234,20 @@ fn take_in(folder: &Path, key: u64) -> bool {
 
 /// Whether the process listening at this path is present and has seen us.
 fn accepted(place: &Path, until: Instant) -> bool {
-    let Some(socket) = Meeting::new() else { return false };
-    let mut said = 0u8;
-    if !socket.0.connect(place.as_os_str().as_bytes()) {
+    let Some(socket) = nonblocking() else { return false };
+    if !socket.connect(place.as_os_str().as_bytes()) {
         if std::io::Error::last_os_error().raw_os_error() == Some(libc::ECONNREFUSED) {
             // The listener is gone and has left its name behind.
             let _gone = fs::remove_file(place);
         }
         return false;
     }
-    socket.0.is_ours()
-        && socket.ready(until.saturating_duration_since(Instant::now()))
-        // SAFETY: room for one byte.
-        && unsafe { libc::recv(socket.0.descriptor(), (&raw mut said).cast(), 1, 0) } == 1
-        && said == YES
+    socket.is_ours() && socket.byte(until.saturating_duration_since(Instant::now())) == Some(YES)
+}
+
+fn thread() -> libc::pthread_t {
+    // SAFETY: no arguments, always succeeds.
+    unsafe { libc::pthread_self() }
 }
 
 /// A value that a thread keeps between the two hooks of a call.
@@ -263,18 +258,21 @@ impl<T> ByThread<T> {
     fn put(&self, new: T) {
         drop(self.take());
         if let Ok(mut all) = self.0.lock() {
-            // SAFETY: no arguments, always succeeds.
-            all.push((unsafe { libc::pthread_self() }, new));
+            all.push((thread(), new));
         }
     }
 
     /// Removes and returns the thread's value.
     fn take(&self) -> Option<T> {
         let mut all = self.0.lock().ok()?;
-        // SAFETY: no arguments, always succeeds.
-        let thread = unsafe { libc::pthread_self() };
-        let at = all.iter().position(|(other, _)| *other == thread)?;
+        let at = all.iter().position(|(other, _)| *other == thread())?;
         Some(all.swap_remove(at).1)
+    }
+
+    /// Changes the thread's value in place.
+    fn with<R>(&self, change: impl FnOnce(&mut T) -> R) -> Option<R> {
+        let mut all = self.0.lock().ok()?;
+        all.iter_mut().find(|(other, _)| *other == thread()).map(|(_, value)| change(value))
     }
 }
 
@@ -282,8 +280,9 @@ static OFFERS: ByThread<Offer> = ByThread(Mutex::new(Vec::new()));
 static MARKS: ByThread<Coming> = ByThread(Mutex::new(Vec::new()));
 
 /// Before a call that creates an intercommunicator: offers under this key.
-pub fn offer(key: u64) {
-    if let Some(offer) = folder().and_then(|folder| Offer::new(&folder, key)) {
+pub fn offer(key: Key) {
+    if let Some(mut offer) = folder().and_then(|folder| Offer::new(&folder, key.here)) {
+        offer.relay = Relay::register(key.anywhere, Role::Offers);
         OFFERS.put(offer);
     }
 }
@@ -295,8 +294,19 @@ pub fn offered() -> Option<Offer> {
 
 /// Before a call that may be the other side of an offer under this key: leaves a mark. Since every `MPI_Init`
 /// is such a call, a missing folder is not reported here but where it matters.
-pub fn come(key: u64) {
-    if let Some(mark) = meeting_place::folder().ok().and_then(|folder| Coming::new(&folder, key)) {
+pub fn come(key: Key) {
+    come_from(key, || Relay::register(key.anywhere, Role::Comes));
+}
+
+/// Before `MPI_Init`, like [`come`]. Only spawned processes get the variable: others need not ask.
+pub fn come_if_spawned(key: Key) {
+    let spawned = || variable(c"MPISCOPE_SECRET").is_some();
+    come_from(key, || spawned().then(|| Relay::register(key.anywhere, Role::Comes)).flatten());
+}
+
+fn come_from(key: Key, relay: impl FnOnce() -> Option<Relay>) {
+    if let Some(mut mark) = meeting_place::folder().ok().and_then(|folder| Coming::new(&folder, key.here)) {
+        mark.relay = relay();
         MARKS.put(mark);
     }
 }
@@ -307,19 +317,19 @@ pub fn came() {
 }
 
 /// The key for a spawn: parents and children have the same job.
-pub fn of_job() -> u64 {
-    let job = crate::base::settings::variable(c"MPISCOPE_JOB");
-    meeting_place::key(&[&b"job "[..], job.as_ref().map_or(&b"?"[..], |job| job.to_bytes())].concat())
+pub fn of_job() -> Key {
+    let job = variable(c"MPISCOPE_JOB");
+    Key::of(b"job", job.as_ref().map_or(&b"?"[..], |job| job.to_bytes()))
 }
 
 /// The key for a connection.
-pub fn of_port(port: &[u8]) -> u64 {
-    meeting_place::key(&[b"port ", port].concat())
+pub fn of_port(port: &[u8]) -> Key {
+    Key::of(b"port", port)
 }
 
 /// The key for a join over a socket, and whether this side offers; `None` if the addresses do not distinguish
 /// the sides.
-pub fn of_socket(socket: c_int) -> Option<(u64, bool)> {
+pub fn of_socket(socket: c_int) -> Option<(Key, bool)> {
     type Name = unsafe extern "C" fn(c_int, *mut libc::sockaddr, *mut libc::socklen_t) -> c_int;
     let name = |get: Name| {
         let mut bytes = [0u8; size_of::<libc::sockaddr_storage>()];
@@ -330,7 +340,7 @@ pub fn of_socket(socket: c_int) -> Option<(u64, bool)> {
     };
     let (own, peer) = (name(libc::getsockname)?, name(libc::getpeername)?);
     let (first, second) = if own < peer { (&own, &peer) } else { (&peer, &own) };
-    (own != peer).then(|| (hash(&[b"join ", first.as_slice(), second.as_slice()].concat()), own > peer))
+    (own != peer).then(|| (Key::of(b"join", &[first.as_slice(), second.as_slice()].concat()), own > peer))
 }
 
 #[cfg(test)]
@@ -341,12 +351,12 @@ mod tests {
     use std::os::fd::AsRawFd;
     use std::thread;
 
-    fn key(name: &str) -> u64 {
-        hash(format!("{name} {}", std::process::id()).as_bytes())
+    fn key(name: &str) -> Key {
+        Key::of(b"test", format!("{name} {}", std::process::id()).as_bytes())
     }
 
-    fn offer_here(key: u64) -> Offer {
-        Offer::new(&folder().unwrap(), key).unwrap()
+    fn offer_here(key: Key) -> Offer {
+        Offer::new(&folder().unwrap(), key.here).unwrap()
     }
 
     #[test]
@@ -397,7 +407,7 @@ mod tests {
     #[test]
     fn the_marker_of_a_killed_process_is_removed_and_blocks_nobody() {
         let (key, begin) = (key("killed on the way"), Instant::now());
-        let mark = folder().unwrap().join(format!("{}1-1{MARK}", prefix(key)));
+        let mark = folder().unwrap().join(format!("{}1-1{MARK}", prefix(key.here)));
         File::create(&mark).unwrap();
         assert!(!offer_here(key).taken() && begin.elapsed() < OFFER / 2 && !mark.exists());
     }
@@ -408,7 +418,7 @@ mod tests {
         let offer = offer_here(key);
         let place = offer.place.clone();
         let taker = thread::spawn(move || take(key));
-        assert!(offer.meeting.ready(OFFER));
+        assert!(offer.socket.readable(OFFER));
         drop(offer);
         assert!(!taker.join().unwrap() && !place.exists());
     }
@@ -416,7 +426,7 @@ mod tests {
     #[test]
     fn files_left_by_a_killed_process_are_removed_by_the_next_to_look() {
         let key = key("killed");
-        let place = folder().unwrap().join(format!("{}1-1{SUFFIX}", prefix(key)));
+        let place = folder().unwrap().join(format!("{}1-1{SUFFIX}", prefix(key.here)));
         let socket = Socket::new(0).unwrap();
         assert!(socket.listen(place.as_os_str().as_bytes(), 1));
         drop(socket);
@@ -450,7 +460,7 @@ mod tests {
         }
         let key = key("stranger");
         let offer = offer_here(key);
-        let squatted = offer.place.with_file_name(format!("{}0-0{SUFFIX}", prefix(key)));
+        let squatted = offer.place.with_file_name(format!("{}0-0{SUFFIX}", prefix(key.here)));
         assert_eq!(stranger(&offer.place, &squatted), (false, false));
         come(key);
         let taker = thread::spawn(move || take(key));
@@ -464,7 +474,7 @@ mod tests {
         let one = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         let (other, _) = listener.accept().unwrap();
         let (one, other) = (of_socket(one.as_raw_fd()).unwrap(), of_socket(other.as_raw_fd()).unwrap());
-        assert_eq!(one.0, other.0);
+        assert_eq!(one.0.anywhere, other.0.anywhere);
         assert!(one.1 != other.1);
         assert!(of_socket(-1).is_none());
     }

@@ -6,7 +6,9 @@ mod refused;
 
 pub use looks::Hosts;
 
-use super::message::{self, LONGEST_EVIDENCE, Message};
+use super::meetings::Meetings;
+use super::message::{self, Identity, LONGEST_EVIDENCE, Message};
+use super::relay;
 use super::sealed::{HANDSHAKE, Sealed, Secret, Side};
 use super::{FromHost, PLACE, SECRET, SILENT, patience};
 use looks::{Asked, Seen};
@@ -79,6 +81,7 @@ struct Shared {
     /// When the launcher ended.
     ended: Mutex<Option<Instant>>,
     over: AtomicBool,
+    meetings: Arc<Meetings>,
     announced: Mutex<Option<Announcement>>,
 }
 
@@ -193,6 +196,11 @@ impl Gather {
         Hosts(Arc::clone(&self.shared))
     }
 
+    /// Returns the processes that are about to create an intercommunicator.
+    pub fn meetings(&self) -> Arc<Meetings> {
+        Arc::clone(&self.shared.meetings)
+    }
+
     /// Returns the hosts currently regarded as lost.
     pub fn silent(&self) -> Vec<Silent> {
         let hosts = self.shared.hosts();
@@ -287,9 +295,21 @@ fn accept(listener: &TcpListener, job: &str, secret: &Secret, shared: &Arc<Share
     }
 }
 
-/// Serves one host, from its first message to its last.
+/// Serves a connection, from its first message to its last.
 fn hear(mut host: Sealed, job: &str, shared: &Shared) {
-    let Ok(at) = greet(&mut host, job, shared) else { return };
+    let first = host.patience(HANDSHAKE).and_then(|()| message::receive(&mut host));
+    match first {
+        Ok(Message::Hello { job: theirs, from }) if theirs == job => hear_host(host, from, job, shared),
+        Ok(Message::Meet { job: theirs, key, role }) if theirs == job => {
+            let _gone = relay::answer(host, &shared.meetings, key, role);
+        }
+        _ => {}
+    }
+}
+
+/// Serves one host.
+fn hear_host(mut host: Sealed, from: Identity, job: &str, shared: &Shared) {
+    let Ok(at) = greet(&mut host, from, job, shared) else { return };
     let outcome = listen(&mut host, at, shared).map_err(|why| reason(&why));
     // Opened outside the lock. The file stays open from now on and may lose its name.
     let outcome = outcome.and_then(|file| evidence::open(file.path()).map_err(|why| why.to_string()));
@@ -300,14 +320,7 @@ fn hear(mut host: Sealed, job: &str, shared: &Shared) {
     let _gone = message::send(&mut host, &Message::Taken);
 }
 
-fn greet(host: &mut Sealed, job: &str, shared: &Shared) -> io::Result<usize> {
-    host.patience(HANDSHAKE)?;
-    let Message::Hello { job: theirs, from } = message::receive(host)? else {
-        return Err(io::ErrorKind::InvalidData.into());
-    };
-    if theirs != job {
-        return Err(io::ErrorKind::InvalidData.into());
-    }
+fn greet(host: &mut Sealed, from: Identity, job: &str, shared: &Shared) -> io::Result<usize> {
     let (theirs, offset) = ask(host)?;
     let mut clock = HostClock::new(theirs, offset);
     for _ in 1..ASKED {

@@ -1,6 +1,7 @@
 //! The messages between a host and the gatherer: a length and a line of JSON, followed by the file itself
 //! after `Evidence` and `Seen`.
 
+use super::meetings::Role;
 use super::sealed::Sealed;
 use mpiscope_job::questions::live::Progress;
 use serde::{Deserialize, Serialize};
@@ -32,6 +33,19 @@ pub enum Message {
         job: String,
         from: Identity,
     },
+    /// Host, instead of `Hello`, on a connection of its own: a process is about to create an intercommunicator.
+    Meet {
+        /// The name of the job.
+        job: String,
+        /// What both sides have in common.
+        key: u64,
+        /// The process's side.
+        role: Role,
+    },
+    /// Host, after `Meet`: the process has created it.
+    Ready,
+    /// Gatherer, after `Ready`: whether a process of the other side is there.
+    Met(bool),
     /// Gatherer: queries the host's clock.
     Time,
     /// Host: its `CLOCK_MONOTONIC`, in nanoseconds.

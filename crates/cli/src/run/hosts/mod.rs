@@ -12,11 +12,15 @@
 //! * [`sealed`]: a connection that requires the job's secret to make and to read; [`message`]: the messages
 //!   on it;
 //! * [`gather`]: the reporting side; [`uplink`]: the host's side;
-//! * [`shared`]: the same through a folder.
+//! * [`shared`]: the same through a folder;
+//! * [`meetings`]: how processes of the job on different hosts find each other when they spawn or connect;
+//!   [`relay`]: how a host's processes take part.
 
 pub mod gather;
 pub mod join;
+pub mod meetings;
 mod message;
+pub mod relay;
 mod sealed;
 pub mod shared;
 pub mod uplink;

@@ -123,7 +123,8 @@ fn addresses(place: &str) -> Option<Vec<SocketAddr>> {
     Some(words.filter_map(|word| Some(SocketAddr::new(word.parse::<IpAddr>().ok()?, port))).collect())
 }
 
-fn connect(place: &str, secret: &Secret) -> io::Result<Sealed> {
+/// Connects to the process that gathers.
+pub fn connect(place: &str, secret: &Secret) -> io::Result<Sealed> {
     let mut last = io::Error::new(io::ErrorKind::InvalidInput, "no address to connect to");
     for address in addresses(place).unwrap_or_default() {
         let made = TcpStream::connect_timeout(&address, CONNECT);
