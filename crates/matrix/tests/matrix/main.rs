@@ -35,6 +35,7 @@ mod queue_plugin;
 mod reported;
 mod request_bytes;
 mod scribbled;
+mod small;
 mod starts;
 mod subject;
 mod sums;
@@ -58,6 +59,7 @@ fn main() -> ExitCode {
     }
     trials.extend(mock::trials(&subject));
     trials.extend(variables::refusals());
+    trials.push(small::trial());
     let of_libraries = libraries.iter().flat_map(|library| {
         let library = Arc::new(library.clone());
         let mut trials = of_library(&subject, &library);
