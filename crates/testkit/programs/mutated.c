@@ -1,9 +1,11 @@
 /* A random correct program with one mistake in it: `mutated SEED MISTAKE`.
  *
- * All ranks draw the same steps from the seed: messages between two ranks, shifts around the ring, collectives
- * on one of two communicators. One rank makes the mistake in one step; rank 0 prints which. Every message has
- * the number of its step as tag and is sent synchronously, so that an unreceived message has an effect.
- * Mistakes: none, tag, destination, source, no_send, no_receive, no_collective, function, communicator.
+ * All ranks draw the same steps from the seed: messages between two ranks in several forms, shifts around the
+ * ring, nonblocking exchanges with both neighbors, collectives on one of two communicators. One rank makes the
+ * mistake in one step; rank 0 prints which. Every message has the number of its step as tag. Most are sent
+ * synchronously, so that an unreceived message has an effect.
+ * Mistakes: none, tag, destination, source, no_send, no_receive, one_send, one_receive, no_collective, function,
+ * communicator, root.
  */
 #include <mpi.h>
 #include <stdint.h>
@@ -26,10 +28,15 @@ static int below(int end)
     return (int)((state >> 33) % (uint64_t)end);
 }
 
-enum kind { MESSAGE, SHIFT, BARRIER, BCAST, ALLREDUCE, KINDS };
+enum kind { MESSAGE, SHIFT, EXCHANGE, BARRIER, IBARRIER, BCAST, REDUCE, GATHER, ALLREDUCE, KINDS };
+/* How a message is sent and received. */
+enum form { BLOCKING, NONBLOCKING, PROBED, PERSISTENT, EAGER, FORMS };
+
+#define MOST 16
 
 struct step {
     enum kind kind;
+    enum form form;
     int from, to, comm;
 };
 
@@ -45,7 +52,70 @@ static int fits(const char *mistake, const struct step *step)
         return step->kind == MESSAGE && size > 2;
     if (is(mistake, "tag") || is(mistake, "no_send") || is(mistake, "no_receive"))
         return step->kind == MESSAGE;
+    if (is(mistake, "one_send") || is(mistake, "one_receive"))
+        return step->kind == EXCHANGE;
+    if (is(mistake, "root"))
+        return step->kind == BCAST || step->kind == REDUCE || step->kind == GATHER;
     return step->kind >= BARRIER;
+}
+
+static void transmit(enum form form, int *value, int to, int tag, MPI_Comm comm)
+{
+    MPI_Request request;
+    switch (form) {
+    case NONBLOCKING:
+        MPI_Issend(value, 1, MPI_INT, to, tag, comm, &request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        break;
+    case PERSISTENT:
+        MPI_Ssend_init(value, 1, MPI_INT, to, tag, comm, &request);
+        MPI_Start(&request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        MPI_Request_free(&request);
+        break;
+    case EAGER:
+        MPI_Send(value, 1, MPI_INT, to, tag, comm);
+        break;
+    default:
+        MPI_Ssend(value, 1, MPI_INT, to, tag, comm);
+    }
+}
+
+static void receive(enum form form, int *value, int from, int tag, MPI_Comm comm)
+{
+    MPI_Request request;
+    switch (form) {
+    case NONBLOCKING:
+        MPI_Irecv(value, 1, MPI_INT, from, tag, comm, &request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        break;
+    case PROBED:
+        MPI_Probe(from, tag, comm, MPI_STATUS_IGNORE);
+        MPI_Recv(value, 1, MPI_INT, from, tag, comm, MPI_STATUS_IGNORE);
+        break;
+    case PERSISTENT:
+        MPI_Recv_init(value, 1, MPI_INT, from, tag, comm, &request);
+        MPI_Start(&request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        MPI_Request_free(&request);
+        break;
+    default:
+        MPI_Recv(value, 1, MPI_INT, from, tag, comm, MPI_STATUS_IGNORE);
+    }
+}
+
+/* With both neighbors at once. */
+static void exchange(int tag, MPI_Comm comm, const char *mistake)
+{
+    int left = (rank + size - 1) % size, right = (rank + 1) % size, out = rank, in[2], count = 0;
+    MPI_Request requests[4];
+    MPI_Irecv(&in[0], 1, MPI_INT, left, tag, comm, &requests[count++]);
+    if (!is(mistake, "one_receive"))
+        MPI_Irecv(&in[1], 1, MPI_INT, right, tag, comm, &requests[count++]);
+    MPI_Issend(&out, 1, MPI_INT, right, tag, comm, &requests[count++]);
+    if (!is(mistake, "one_send"))
+        MPI_Issend(&out, 1, MPI_INT, left, tag, comm, &requests[count++]);
+    MPI_Waitall(count, requests, MPI_STATUSES_IGNORE);
 }
 
 static void message(const struct step *step, int tag, const char *mistake)
@@ -57,14 +127,15 @@ static void message(const struct step *step, int tag, const char *mistake)
         from = (from + 1) % size == step->to ? (from + 2) % size : (from + 1) % size;
     MPI_Comm comm = comms[is(mistake, "communicator") ? 1 - step->comm : step->comm];
     if (rank == step->from && !is(mistake, "no_send"))
-        MPI_Ssend(&value, 1, MPI_INT, to, is(mistake, "tag") ? tag + 1000 : tag, comm);
+        transmit(step->form, &value, to, is(mistake, "tag") ? tag + 1000 : tag, comm);
     if (rank == step->to && !is(mistake, "no_receive"))
-        MPI_Recv(&value, 1, MPI_INT, from, tag, comm, MPI_STATUS_IGNORE);
+        receive(step->form, &value, from, tag, comm);
 }
 
 static void perform(const struct step *step, int tag, const char *mistake)
 {
-    int value = rank, sum;
+    int value = rank, sum, all[MOST], root = is(mistake, "root") ? (step->from + 1) % size : step->from;
+    MPI_Request request;
     MPI_Comm comm = comms[is(mistake, "communicator") ? 1 - step->comm : step->comm];
     enum kind kind = step->kind;
     if (is(mistake, "no_collective"))
@@ -79,11 +150,24 @@ static void perform(const struct step *step, int tag, const char *mistake)
         MPI_Sendrecv(&value, 1, MPI_INT, (rank + 1) % size, tag, &sum, 1, MPI_INT, (rank + size - 1) % size, tag, comm,
                      MPI_STATUS_IGNORE);
         break;
+    case EXCHANGE:
+        exchange(tag, comm, mistake);
+        break;
     case BARRIER:
         MPI_Barrier(comm);
         break;
+    case IBARRIER:
+        MPI_Ibarrier(comm, &request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        break;
     case BCAST:
-        MPI_Bcast(&value, 1, MPI_INT, step->from, comm);
+        MPI_Bcast(&value, 1, MPI_INT, root, comm);
+        break;
+    case REDUCE:
+        MPI_Reduce(&value, &sum, 1, MPI_INT, MPI_SUM, root, comm);
+        break;
+    case GATHER:
+        MPI_Gather(&value, 1, MPI_INT, all, 1, MPI_INT, root, comm);
         break;
     default:
         MPI_Allreduce(&value, &sum, 1, MPI_INT, MPI_SUM, comm);
@@ -106,6 +190,7 @@ int main(int argc, char **argv)
     state = 0x9e3779b97f4a7c15u * (uint64_t)(seed + 1);
     for (int i = 0; i < STEPS; i++) {
         steps[i].kind = (enum kind)below(KINDS);
+        steps[i].form = (enum form)below(FORMS);
         steps[i].from = below(size);
         steps[i].to = (steps[i].from + 1 + below(size - 1)) % size;
         steps[i].comm = below(2);

@@ -24,16 +24,20 @@ const VARIABLE: &str = "MPISCOPE_MUTATIONS";
 const LONGEST: Duration = Duration::from_secs(1200);
 /// Mistakes of a sender, a receiver or a member of a communicator, and their possible verdicts: other ranks
 /// may see an effect first.
-const MISTAKES: [(&str, &[&str]); 9] = [
+const MISTAKES: [(&str, &[&str]); 12] = [
     ("none", &[]),
-    ("tag", &["message-never-sent", "deadlock"]),
+    // A sender that waits for receipt may have been meant to be received first.
+    ("tag", &["message-never-sent", "message-never-received", "deadlock"]),
     ("destination", &["message-never-sent", "message-never-received", "deadlock"]),
     ("source", &["message-never-sent", "message-never-received", "deadlock"]),
     ("no_send", &["message-never-sent", "collective-not-entered", "deadlock"]),
     ("no_receive", &["message-never-sent", "message-never-received", "deadlock"]),
+    ("one_send", &["message-never-sent", "message-never-received", "deadlock"]),
+    ("one_receive", &["message-never-sent", "message-never-received", "deadlock"]),
     ("no_collective", &["collective-mismatch", "collective-not-entered", "deadlock"]),
     ("function", &["collective-mismatch", "deadlock"]),
     ("communicator", &["collective-mismatch", "collective-not-entered", "deadlock"]),
+    ("root", &["collective-mismatch", "deadlock"]),
 ];
 
 /// One trial for each library, if the variable is set.

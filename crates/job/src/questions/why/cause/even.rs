@@ -1,7 +1,8 @@
 //! A rank that waits for a message although all that it receives from have sent it equally many.
 //!
 //! If one of them had left out a send, the numbers would differ. So it is the waiting rank that makes one receive
-//! too many, or that has gone ahead of the others.
+//! too many, or that has gone ahead of the others. This holds for messages of one kind: the awaited tag must be
+//! that of an earlier message.
 
 use super::Case;
 use crate::questions::why::snapshot::{Peer, ProcessIndex, Receive};
@@ -36,7 +37,15 @@ impl Case<'_> {
             Peer::One(from) => by.contains(&from),
             Peer::Any => self.pairs().left(waits).iter().all(|(_, message)| message.comm != comm),
         };
-        (even && among && (ALIKE..MOST_COMPARED).contains(&by.len())).then_some(Even { count, by })
+        // A message with a new tag has no predecessors to compare it with.
+        let is_usual = |from: &ProcessIndex| {
+            receive.matches.tag.is_none_or(|tag| receiver.has_received(comm, *from, tag))
+        };
+        let usual = match receive.matches.from {
+            Peer::One(from) => is_usual(&from),
+            Peer::Any => by.iter().any(is_usual),
+        };
+        (even && among && usual && (ALIKE..MOST_COMPARED).contains(&by.len())).then_some(Even { count, by })
     }
 
     /// Formats `ranks [1-3] have each sent 4 messages to rank 0, which has received all of them`.

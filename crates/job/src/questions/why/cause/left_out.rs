@@ -4,8 +4,8 @@
 //! like any other ring: the message may follow after the collective, or never. The difference lies in what
 //! the others did on their way to that collective: if most of them have been at a sending line more often,
 //! that line is the call that was skipped. Ranks may play different parts, so a line this rank has never
-//! reached counts only if the others have sent to just the waiting rank, or if it is the only one of many
-//! that was not there.
+//! reached counts only if the others have sent to just the waiting rank (a single other one with the tag that
+//! is awaited), or if it is the only one of many that was not there.
 
 use super::{Case, Reason};
 use crate::questions::why::blocked::Blocked;
@@ -145,7 +145,10 @@ impl Case<'_> {
             let count = mine(calls);
             // A single other rank may play another part, unless it is just one ahead.
             let enough = by.len() * 2 > others.len() && (others.len() > 1 || often == count + 1);
-            let partner = |index: &ProcessIndex| self.exchanged_messages_with(*index, missing);
+            let partner = |index: &ProcessIndex| {
+                self.exchanged_messages_with(*index, missing)
+                    && (by.len() > 1 || self.exchanged_same_tag(*index, missing))
+            };
             // It is the only one of many; the others may have sent to each other, but some of them to the
             // waiting rank.
             let odd = been.len() == others.len() && others.len() >= MANY && by.iter().any(partner);
@@ -159,6 +162,17 @@ impl Case<'_> {
         });
         let one = skipped.next()?;
         skipped.next().is_none().then_some(one)
+    }
+
+    /// Whether the message that is missing has the tag of one that the process has sent or received.
+    fn exchanged_same_tag(&self, index: ProcessIndex, missing: &Missing<'_>) -> bool {
+        let (receiver, sender, tag) = match missing.need {
+            Need::Message(receive) => (missing.waits, index, receive.matches.tag),
+            Need::Receiver(message) => (index, missing.waits, Some(message.tag)),
+            _ => return false,
+        };
+        let receiver = self.process(receiver);
+        tag.is_none_or(|tag| receiver.is_some_and(|one| one.has_received(missing.comm, sender, tag)))
     }
 
     /// Whether a process has sent to the rank that waits for a message, or received from the rank that waits

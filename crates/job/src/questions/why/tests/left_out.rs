@@ -14,10 +14,13 @@ fn calls(scene: &mut Scene, rank: ProcessIndex, sends: bool, count: u64) {
     scene.process(rank).messaging.get_or_insert_default().calls.push(calls);
 }
 
+/// Both have exchanged messages with tag 7.
 fn partners(scene: &mut Scene, rank: ProcessIndex, with: ProcessIndex) {
     let messaging = scene.process(rank).messaging.get_or_insert_default();
     messaging.sent_to.push((WORLD, with, 1));
     messaging.received_from.push((WORLD, with, 1));
+    messaging.tags.insert((WORLD, with, 7));
+    scene.process(with).messaging.get_or_insert_default().tags.insert((WORLD, rank, 7));
 }
 
 /// Rank 3 waits for rank 2, and the others are in a barrier, before which they have sent this often.
@@ -99,6 +102,17 @@ fn a_message_that_several_ranks_sent_is_not_the_mistake_of_one() {
         "{}",
         said.verdict
     );
+}
+
+#[test]
+fn a_single_other_rank_is_compared_only_by_messages_of_the_awaited_tag() {
+    for (tag, kind) in [(7, Kind::MESSAGE_NEVER_SENT), (8, Kind::DEADLOCK)] {
+        let mut scene = Scene::of(3);
+        scene.receive(0, Peer::One(2), tag).collective(1, "MPI_Barrier", 1).collective(2, "MPI_Barrier", 1);
+        calls(&mut scene, 1, true, 1);
+        partners(&mut scene, 1, 0);
+        assert_eq!(look(&scene).kind, kind, "tag {tag}");
+    }
 }
 
 #[test]

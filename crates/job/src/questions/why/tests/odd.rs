@@ -17,6 +17,7 @@ fn exchanged(scene: &mut Scene, from: &[ProcessIndex], to: ProcessIndex, count: 
     for rank in from {
         messaging(scene, *rank).sent_to.push((WORLD, to, count));
         messaging(scene, to).received_from.push((WORLD, *rank, count));
+        messaging(scene, to).tags.insert((WORLD, *rank, 7));
     }
 }
 
@@ -121,6 +122,11 @@ fn a_rank_that_receives_more_than_all_have_sent_evenly_is_at_fault() {
         said.verdict
     );
     assert_eq!(blamed(&look(&scene(2))), ["0", "3"]);
+    // A message of another kind.
+    let mut other_tag = scene(3);
+    other_tag.process(0).posted.clear();
+    other_tag.receive(0, Peer::One(3), 8);
+    assert_eq!(blamed(&look(&other_tag)), ["0", "3"]);
     // The same for any rank, which leaves no ring.
     let mut any = scene(3);
     any.process(0).posted.clear();
