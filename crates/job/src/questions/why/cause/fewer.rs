@@ -140,7 +140,10 @@ impl Case<'_> {
         let any = core.contains(&true);
         let counts = |index: &ProcessIndex| !any || core.get(*index as usize).copied().unwrap_or(false);
         let stuck = found.stuck().filter(counts).take(MOST_COMPARED);
-        let missing = stuck.flat_map(|waits| self.missing(waits)).filter(|one| one.sends);
+        // A rank that waits for messages from several has gone another way than they, whatever their numbers.
+        let alone =
+            |one: &Missing<'_>| self.missing(one.waits).all(|other| !other.sends || other.by == one.by);
+        let missing = stuck.flat_map(|waits| self.missing(waits)).filter(|one| one.sends && alone(one));
         let mut all = missing.filter_map(|one| Some((self.sent_fewer(&one)?, one)));
         let (fewer, one) = all.next()?;
         if all.any(|(_, other)| (other.by, other.waits) != (one.by, one.waits)) {

@@ -47,6 +47,13 @@ fn a_rank_that_sent_one_message_fewer_than_to_all_others_has_left_it_out() {
     );
     assert_eq!(said.culprits.iter().map(|one| one.ranks.to_string()).collect::<Vec<_>>(), ["2"]);
     assert_eq!(said.cycle, ["1", "2"]);
+    // A rank that also waits for another message is not just waiting for one that was left out.
+    let mut several = exchange(4, 3);
+    for (rank, from) in [(0, &[1][..]), (1, &[2, 3]), (2, &[1]), (3, &[1])] {
+        waits_for(&mut several, rank, from);
+    }
+    has_sent(&mut several, 2, 1, 2);
+    assert_eq!(look(&several).kind, Kind::DEADLOCK);
     // The first of all messages may be the one that is missing.
     let mut scene = exchange(3, 1);
     waits_for(&mut scene, 0, &[1]);
