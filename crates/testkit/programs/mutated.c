@@ -1,11 +1,12 @@
 /* A random correct program with one mistake in it: `mutated SEED MISTAKE`.
  *
  * All ranks draw the same steps from the seed: messages between two ranks in several forms, shifts around the
- * ring, nonblocking exchanges with both neighbors, collectives on one of two communicators. One rank makes the
- * mistake in one step; rank 0 prints which. Every message has the number of its step as tag. Most are sent
+ * ring, nonblocking exchanges with both neighbors, messages of all to one, collectives on one of two
+ * communicators and on those of the even and odd ranks, fences, and locks. One rank makes the mistake in one
+ * step; rank 0 prints which. Every message has the number of its step as tag. Most are sent
  * synchronously, so that an unreceived message has an effect.
  * Mistakes: none, tag, destination, source, no_send, no_receive, one_send, one_receive, no_collective, function,
- * communicator, root.
+ * communicator, root, no_unlock.
  */
 #include <mpi.h>
 #include <stdint.h>
@@ -15,10 +16,13 @@
 #include <unistd.h>
 
 #define STEPS 24
+#define MOST 16
 
 static int rank, size;
 static uint64_t state;
-static MPI_Comm comms[2];
+static MPI_Comm comms[2], parity;
+static MPI_Win window, fenced;
+static int cells[MOST], others[MOST];
 
 static int below(int end)
 {
@@ -28,11 +32,10 @@ static int below(int end)
     return (int)((state >> 33) % (uint64_t)end);
 }
 
-enum kind { MESSAGE, SHIFT, EXCHANGE, BARRIER, IBARRIER, BCAST, REDUCE, GATHER, ALLREDUCE, KINDS };
+enum kind { MESSAGE, SHIFT, EXCHANGE, COLLECT, LOCK, FENCE, PARITY, BARRIER, IBARRIER, BCAST, REDUCE, GATHER, ALLREDUCE, KINDS };
 /* How a message is sent and received. */
 enum form { BLOCKING, NONBLOCKING, PROBED, PERSISTENT, EAGER, FORMS };
 
-#define MOST 16
 
 struct step {
     enum kind kind;
@@ -52,8 +55,14 @@ static int fits(const char *mistake, const struct step *step)
         return step->kind == MESSAGE && size > 2;
     if (is(mistake, "tag") || is(mistake, "no_send") || is(mistake, "no_receive"))
         return step->kind == MESSAGE;
-    if (is(mistake, "one_send") || is(mistake, "one_receive"))
+    if (is(mistake, "one_send"))
+        return step->kind == EXCHANGE || step->kind == COLLECT;
+    if (is(mistake, "one_receive"))
         return step->kind == EXCHANGE;
+    if (is(mistake, "no_unlock"))
+        return step->kind == LOCK;
+    if (is(mistake, "no_collective"))
+        return step->kind >= FENCE;
     if (is(mistake, "root"))
         return step->kind == BCAST || step->kind == REDUCE || step->kind == GATHER;
     return step->kind >= BARRIER;
@@ -118,6 +127,26 @@ static void exchange(int tag, MPI_Comm comm, const char *mistake)
     MPI_Waitall(count, requests, MPI_STATUSES_IGNORE);
 }
 
+/* All send to one, which receives in any order. */
+static void collect(int root, int tag, MPI_Comm comm, const char *mistake)
+{
+    int value = rank;
+    if (rank != root && !is(mistake, "one_send"))
+        MPI_Send(&value, 1, MPI_INT, root, tag, comm);
+    for (int i = 1; i < size && rank == root; i++)
+        MPI_Recv(&value, 1, MPI_INT, MPI_ANY_SOURCE, tag, comm, MPI_STATUS_IGNORE);
+}
+
+static void lock(int owner, const char *mistake)
+{
+    MPI_Win_lock(MPI_LOCK_EXCLUSIVE, owner, 0, window);
+    MPI_Put(&rank, 1, MPI_INT, owner, rank, 1, MPI_INT, window);
+    if (is(mistake, "no_unlock"))
+        MPI_Win_flush(owner, window);
+    else
+        MPI_Win_unlock(owner, window);
+}
+
 static void message(const struct step *step, int tag, const char *mistake)
 {
     int value = tag, to = step->to, from = step->from;
@@ -153,6 +182,18 @@ static void perform(const struct step *step, int tag, const char *mistake)
     case EXCHANGE:
         exchange(tag, comm, mistake);
         break;
+    case COLLECT:
+        collect(step->from, tag, comm, mistake);
+        break;
+    case LOCK:
+        lock(step->from, mistake);
+        break;
+    case FENCE:
+        MPI_Win_fence(0, fenced);
+        break;
+    case PARITY:
+        MPI_Allreduce(&value, &sum, 1, MPI_INT, MPI_SUM, parity);
+        break;
     case BARRIER:
         MPI_Barrier(comm);
         break;
@@ -185,8 +226,13 @@ int main(int argc, char **argv)
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     MPI_Comm_dup(MPI_COMM_WORLD, &comms[0]);
     MPI_Comm_dup(MPI_COMM_WORLD, &comms[1]);
+    MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &parity);
+    MPI_Win_create(cells, sizeof cells, sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &window);
+    MPI_Win_create(others, sizeof others, sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &fenced);
+    MPI_Win_fence(0, fenced);
     MPI_Comm_set_name(comms[0], "first");
     MPI_Comm_set_name(comms[1], "second");
+    MPI_Comm_set_name(parity, rank % 2 ? "odd" : "even");
     state = 0x9e3779b97f4a7c15u * (uint64_t)(seed + 1);
     for (int i = 0; i < STEPS; i++) {
         steps[i].kind = (enum kind)below(KINDS);
@@ -203,6 +249,8 @@ int main(int argc, char **argv)
     if (which >= 0) {
         int receives = is(mistake, "source") || is(mistake, "no_receive");
         wrong = steps[which].kind != MESSAGE ? below(size) : receives ? steps[which].to : steps[which].from;
+        if (steps[which].kind == COLLECT && wrong == steps[which].from)
+            wrong = (wrong + 1) % size;
     }
     if (rank == 0 && which >= 0)
         fprintf(stderr, "the mistake is made by rank %d in step %d\n", wrong, which);
@@ -210,6 +258,9 @@ int main(int argc, char **argv)
         perform(&steps[i], i, i == which && rank == wrong ? mistake : "none");
     /* No rank leaves before all are done. */
     MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Win_fence(0, fenced);
+    MPI_Win_free(&fenced);
+    MPI_Win_free(&window);
     MPI_Finalize();
     return 0;
 }

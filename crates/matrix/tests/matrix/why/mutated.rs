@@ -24,7 +24,7 @@ const VARIABLE: &str = "MPISCOPE_MUTATIONS";
 const LONGEST: Duration = Duration::from_secs(1200);
 /// Mistakes of a sender, a receiver or a member of a communicator, and their possible verdicts: other ranks
 /// may see an effect first.
-const MISTAKES: [(&str, &[&str]); 12] = [
+const MISTAKES: [(&str, &[&str]); 13] = [
     ("none", &[]),
     // A sender that waits for receipt may have been meant to be received first.
     ("tag", &["message-never-sent", "message-never-received", "deadlock"]),
@@ -34,10 +34,11 @@ const MISTAKES: [(&str, &[&str]); 12] = [
     ("no_receive", &["message-never-sent", "message-never-received", "deadlock"]),
     ("one_send", &["message-never-sent", "message-never-received", "deadlock"]),
     ("one_receive", &["message-never-sent", "message-never-received", "deadlock"]),
-    ("no_collective", &["collective-mismatch", "collective-not-entered", "deadlock"]),
+    ("no_collective", &["collective-mismatch", "collective-not-entered", "rma", "deadlock"]),
     ("function", &["collective-mismatch", "deadlock"]),
     ("communicator", &["collective-mismatch", "collective-not-entered", "deadlock"]),
     ("root", &["collective-mismatch", "deadlock"]),
+    ("no_unlock", &["rma", "deadlock"]),
 ];
 
 /// One trial for each library, if the variable is set.

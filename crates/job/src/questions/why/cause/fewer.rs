@@ -5,8 +5,9 @@
 //! line by line. What can be compared is the number of messages each of them has sent to each of its partners.
 //! If every rank has sent the same number to all of its partners, except for one that has sent one fewer to
 //! just the rank that waits for it, that rank has left the send out. If a rank waits for a message from any of
-//! several, which have all sent it the same number except for one that has sent one fewer, it is that one. In a
-//! ring in which each rank passes on what it receives, it is the only one that has received more than it sent.
+//! several, which have all sent it the same number except for one that has sent one fewer, it is that one; or
+//! the only one that has sent none with the awaited tag. In a ring in which each rank passes on what it receives,
+//! it is the only one that has received more than it sent.
 
 use super::left_out::Missing;
 use super::{Case, Reason};
@@ -14,7 +15,7 @@ use crate::questions::why::blocked::Blocked;
 use crate::questions::why::cycle;
 use crate::questions::why::snapshot::{CommIndex, Peer, Process, ProcessIndex, Receive};
 use crate::questions::why::verdict::Kind;
-use crate::questions::why::words::ranks;
+use crate::questions::why::words::{ranks, verb};
 use std::collections::BTreeSet;
 
 /// Maximum number of stuck ranks whose messages are compared.
@@ -38,6 +39,8 @@ pub(super) struct Least {
     pub(super) by: ProcessIndex,
     count: u64,
     others: Vec<ProcessIndex>,
+    /// The tag, if only messages with it are compared.
+    tag: Option<i32>,
 }
 
 impl Case<'_> {
@@ -102,8 +105,27 @@ impl Case<'_> {
         Some(Reason::new(Kind::MESSAGE_NEVER_SENT, verdict, NEXT).blaming(self.culprit(least.by)))
     }
 
-    /// Returns the only rank that has sent the waiting one a message fewer than all others have.
+    /// Returns the only rank that has sent the waiting one a message fewer than all others have, or none with
+    /// the awaited tag.
     pub(super) fn least(&self, waits: ProcessIndex, receive: &Receive) -> Option<Least> {
+        self.least_of_all(waits, receive).or_else(|| self.least_of_tag(waits, receive, ALIKE))
+    }
+
+    /// Returns the only rank that has sent the waiting one no message with the awaited tag, if at least `alike`
+    /// others have.
+    pub(super) fn least_of_tag(&self, waits: ProcessIndex, receive: &Receive, alike: usize) -> Option<Least> {
+        let (on, tag) = (receive.matches.comm, receive.matches.tag?);
+        let receiver = self.process(waits).filter(|process| !process.lost)?;
+        let comm = self.snapshot.communicators.get(on as usize)?;
+        let others = comm.members.iter().copied().filter(|one| *one != waits).take(MOST_COMPARED);
+        let (others, missing): (Vec<_>, Vec<_>) =
+            others.partition(|one| receiver.has_received(on, *one, tag));
+        let [by] = missing[..] else { return None };
+        let known = self.process(by).is_some_and(|process| !process.lost && process.messaging.is_some());
+        (known && others.len() >= alike).then_some(Least { by, count: 0, others, tag: Some(tag) })
+    }
+
+    fn least_of_all(&self, waits: ProcessIndex, receive: &Receive) -> Option<Least> {
         let on = receive.matches.comm;
         let comm = self.snapshot.communicators.get(on as usize)?;
         let others = comm.members.iter().copied().filter(|one| *one != waits).take(MOST_COMPARED + 1);
@@ -119,11 +141,21 @@ impl Case<'_> {
         let ahead = rest.iter().all(|(more, _)| *more == count + 1);
         let others: Vec<ProcessIndex> = rest.iter().map(|(_, other)| *other).collect();
         let certain = ahead && (ALIKE..MOST_COMPARED).contains(&others.len());
-        certain.then_some(Least { by: *by, count: *count, others })
+        certain.then_some(Least { by: *by, count: *count, others, tag: None })
     }
 
     /// Formats `rank 2 has sent no message to rank 0, but ranks [1,3] have each sent 1`.
     pub(super) fn sent_least(&self, least: &Least, waits: ProcessIndex) -> String {
+        if let Some(tag) = least.tag {
+            let others = self.words.members(least.others.iter().copied());
+            return format!(
+                "rank {} has sent no message with tag {tag} to rank {}, but {} {}",
+                self.words.rank(least.by),
+                self.words.rank(waits),
+                ranks(&others),
+                verb(&others, "has", "have")
+            );
+        }
         format!(
             "rank {} has sent {} to rank {}, but {} have each sent {}",
             self.words.rank(least.by),

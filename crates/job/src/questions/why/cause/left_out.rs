@@ -135,10 +135,7 @@ impl Case<'_> {
             }
         }
         let mine = |calls: &MessageCalls| {
-            let same = |own: &&MessageCalls| {
-                (own.comm, &own.place, &own.function) == (calls.comm, &calls.place, &calls.function)
-            };
-            process.message_calls().find(same).map_or(0, |own| own.count)
+            process.message_calls().find(|own| is_same_line(own, calls)).map_or(0, |own| own.count)
         };
         let mut skipped = lines.into_values().filter_map(|(calls, been)| {
             let (often, by) = most_common(&been);
@@ -155,7 +152,16 @@ impl Case<'_> {
             let same = |own: &&MessageCalls| {
                 own.comm != calls.comm && (&own.place, &own.function) == (&calls.place, &calls.function)
             };
-            let elsewhere = process.message_calls().find(same).map(|own| own.comm);
+            // It has called it there more often than the others.
+            let more = |own: &&MessageCalls| {
+                others.iter().all(|(_, other)| {
+                    other
+                        .message_calls()
+                        .find(|one| is_same_line(one, own))
+                        .is_none_or(|one| one.count < own.count)
+                })
+            };
+            let elsewhere = process.message_calls().filter(same).find(more).map(|own| own.comm);
             let alike = count > 0 || elsewhere.is_some() || by.iter().all(partner) || odd;
             let found = Skipped { calls, count, others: often, by, elsewhere };
             (enough && count < often && alike).then_some(found)
@@ -184,6 +190,11 @@ impl Case<'_> {
             partners.iter().any(|(comm, with, _)| (*comm, *with) == (missing.comm, missing.waits))
         })
     }
+}
+
+/// Whether both count the calls of a function at a line on a communicator.
+fn is_same_line(one: &MessageCalls, other: &MessageCalls) -> bool {
+    (one.comm, &one.place, &one.function) == (other.comm, &other.place, &other.function)
 }
 
 /// Returns the most frequent count and the processes that have it.

@@ -21,9 +21,12 @@ impl Case<'_> {
         let others = self.at_other_places(found, one).into_iter();
         let activity = |one| format!("rank {}: {}", self.words.rank(one), self.words.activity(one));
         let said: Vec<String> = [one].into_iter().chain(others).map(activity).collect();
-        let even = self.receives(found).find(|(waits, _)| *waits == one);
-        let even = even.and_then(|(_, receive)| self.even(one, receive));
-        let compared = even.map_or_else(String::new, |even| format!("; {}", self.sent_evenly(&even, one)));
+        let receive = self.receives(found).find(|(waits, _)| *waits == one).map(|(_, receive)| receive);
+        let least = receive.and_then(|receive| self.least_of_tag(one, receive, 1));
+        let even = receive.filter(|_| least.is_none()).and_then(|receive| self.even(one, receive));
+        let compared = least.as_ref().map(|least| self.sent_least(least, one));
+        let compared = compared.or_else(|| even.map(|even| self.sent_evenly(&even, one)));
+        let compared = compared.map_or_else(String::new, |compared| format!("; {compared}"));
         let verdict = format!(
             "deadlock: {} {}, and no rank is left that could release {} ({}){compared}",
             ranks(&stuck),
@@ -40,7 +43,9 @@ impl Case<'_> {
                 "a message is missing, or there is one receive too many: compare what these ranks do before they wait"
             }
         };
-        Some(Reason::new(Kind::DEADLOCK, verdict, next).blaming(self.culprit(one)))
+        let mut reason = Reason::new(Kind::DEADLOCK, verdict, next).blaming(self.culprit(one));
+        reason.culprits.extend(self.culprits(least.map(|least| least.by)));
+        Some(reason)
     }
 
     /// Returns stuck ranks that wait at places other than that of `one`, one rank per place.

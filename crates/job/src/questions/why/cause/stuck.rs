@@ -107,6 +107,11 @@ impl Case<'_> {
         if let Some(reason) = other.or_else(|| self.several_senders(receiver, receive, sent)) {
             return Some(reason);
         }
+        // It has sent what is awaited, which another rank has not, and is ahead.
+        let least = (receive.matches.from == Peer::Any).then(|| self.least_of_tag(receiver, receive, 1));
+        if least.flatten().is_some_and(|least| least.by != sent.0) {
+            return None;
+        }
         let (sender, message) = sent;
         let (waits, wanted) = (self.words.rank(receiver), self.words.message(&receive.matches));
         let (other, left) = (self.words.rank(sender), self.words.sent(message));

@@ -1,9 +1,9 @@
 //! Sends that one rank left out of an exchange in which every rank sends the same number to all partners.
 
 use super::look;
-use crate::questions::why::Kind;
 use crate::questions::why::scene::{Scene, WORLD, receive};
 use crate::questions::why::snapshot::{Need, Peer, ProcessIndex, Wait};
+use crate::questions::why::{Kind, Verdict};
 
 /// Each rank has sent `count` messages to each other rank.
 fn exchange(size: u32, count: u64) -> Scene {
@@ -110,6 +110,59 @@ fn of_several_ranks_that_could_send_the_one_that_sent_less_than_the_others_is_na
     let said = look(&scene);
     assert!(said.verdict.contains("rank 3 has sent 1 message to rank 0"), "{}", said.verdict);
     assert_eq!(said.culprits.len(), 1, "{:?}", said.culprits);
+}
+
+/// Rank 0 receives a message with tag 7 from any rank, and these have sent theirs; all are in a collective.
+fn collected(size: u32, from: &[ProcessIndex]) -> Scene {
+    let mut scene = Scene::of(size);
+    scene.receive(0, Peer::Any, 7);
+    for rank in 1..size {
+        scene.collective(rank, "MPI_Bcast", 1);
+        scene.process(rank).messaging.get_or_insert_default();
+    }
+    for rank in from {
+        has_sent(&mut scene, *rank, 0, 3 + u64::from(*rank));
+        scene.process(0).messaging.get_or_insert_default().tags.insert((WORLD, *rank, 7));
+    }
+    scene
+}
+
+#[test]
+fn the_only_rank_that_has_sent_no_message_with_the_awaited_tag_has_left_it_out() {
+    let culprits = |said: &Verdict| said.culprits.iter().map(|one| one.ranks.to_string()).collect::<Vec<_>>();
+    let said = look(&collected(4, &[1, 3]));
+    assert_eq!(said.kind, Kind::MESSAGE_NEVER_SENT, "{}", said.verdict);
+    let wanted =
+        "rank 2 has sent no message with tag 7 to rank 0, but ranks [1,3] have; rank 2 is in MPI_Bcast";
+    assert!(said.verdict.contains(wanted), "{}", said.verdict);
+    assert_eq!(culprits(&said), ["2"]);
+    // A single other one may have sent one too few as well.
+    let said = look(&collected(3, &[1]));
+    assert_eq!(said.kind, Kind::DEADLOCK, "{}", said.verdict);
+    assert!(
+        said.verdict.ends_with("; rank 2 has sent no message with tag 7 to rank 0, but rank 1 has"),
+        "{}",
+        said.verdict
+    );
+    assert_eq!(culprits(&said), ["0", "2"]);
+    // Of several that have not, or if all have, nobody is named.
+    for from in [&[1][..], &[1, 2, 3]] {
+        let said = look(&collected(4, from));
+        assert_eq!((said.kind, culprits(&said)), (Kind::DEADLOCK, vec!["0".into()]), "{}", said.verdict);
+    }
+}
+
+#[test]
+fn a_rank_that_has_sent_what_is_awaited_is_not_blamed_for_what_it_sends_next() {
+    let mut ahead = collected(4, &[1, 3]);
+    ahead.sent(3, 0, 8);
+    let said = look(&ahead);
+    assert!(said.verdict.contains("rank 2 has sent no message with tag 7"), "{}", said.verdict);
+    // All have sent it before: the last message of one has another tag.
+    let mut other = collected(4, &[1, 2, 3]);
+    other.sent(3, 0, 8);
+    let said = look(&other);
+    assert!(said.verdict.contains("rank 3 sent a message with tag 8 to rank 0"), "{}", said.verdict);
 }
 
 #[test]

@@ -105,6 +105,23 @@ fn a_message_that_several_ranks_sent_is_not_the_mistake_of_one() {
 }
 
 #[test]
+fn a_call_made_on_another_communicator_counts_only_if_the_others_did_not_make_it_there() {
+    let on_copy = |scene: &mut Scene, rank| {
+        calls(scene, rank, true, 1);
+        let messaging = scene.process(rank).messaging.get_or_insert_default();
+        messaging.calls.iter_mut().skip(usize::from(rank < 2)).for_each(|call| call.comm = WORLD + 1);
+    };
+    let mut scene = halo([1, 1, 0]);
+    scene.0.communicators.push(scene.0.communicators[0].clone());
+    on_copy(&mut scene, 2);
+    let said = look(&scene);
+    assert_eq!(said.kind, Kind::MESSAGE_NEVER_SENT, "{}", said.verdict);
+    assert!(said.verdict.contains("rank 2 has called MPI_Send at a.c:5 on WORLD"), "{}", said.verdict);
+    (0..2).for_each(|rank| on_copy(&mut scene, rank));
+    assert_eq!(look(&scene).kind, Kind::DEADLOCK);
+}
+
+#[test]
 fn a_single_other_rank_is_compared_only_by_messages_of_the_awaited_tag() {
     for (tag, kind) in [(7, Kind::MESSAGE_NEVER_SENT), (8, Kind::DEADLOCK)] {
         let mut scene = Scene::of(3);
