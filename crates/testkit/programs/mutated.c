@@ -137,14 +137,21 @@ static void collect(int root, int tag, MPI_Comm comm, const char *mistake)
         MPI_Recv(&value, 1, MPI_INT, MPI_ANY_SOURCE, tag, comm, MPI_STATUS_IGNORE);
 }
 
+/* The rank whose lock this one has kept, or -1. */
+static int kept = -1;
+
 static void lock(int owner, const char *mistake)
 {
+    if (owner == kept)
+        return;
     MPI_Win_lock(MPI_LOCK_EXCLUSIVE, owner, 0, window);
     MPI_Put(&rank, 1, MPI_INT, owner, rank, 1, MPI_INT, window);
-    if (is(mistake, "no_unlock"))
+    if (is(mistake, "no_unlock")) {
         MPI_Win_flush(owner, window);
-    else
+        kept = owner;
+    } else {
         MPI_Win_unlock(owner, window);
+    }
 }
 
 static void message(const struct step *step, int tag, const char *mistake)
@@ -258,6 +265,8 @@ int main(int argc, char **argv)
         perform(&steps[i], i, i == which && rank == wrong ? mistake : "none");
     /* No rank leaves before all are done. */
     MPI_Barrier(MPI_COMM_WORLD);
+    if (kept >= 0)
+        MPI_Win_unlock(kept, window);
     MPI_Win_fence(0, fenced);
     MPI_Win_free(&fenced);
     MPI_Win_free(&window);
