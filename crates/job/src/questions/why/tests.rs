@@ -418,3 +418,8 @@ fn ranks_that_stand_still_for_an_unknown_reason_are_not_called_running() {
     assert_eq!((said.kind, said.problem), (Kind::SLOW, false));
     assert!(said.verdict.starts_with("ranks [0-1] completed no MPI call in 1.00 s"), "{}", said.verdict);
 }
+
+#[test]
+fn a_job_that_completed_no_call_is_not_said_to_have_completed_some() {
+    assert_eq!(look(&Scene::of(2)).verdict, "running: ranks [0-1] completed no MPI call in 1.00 s");
+}

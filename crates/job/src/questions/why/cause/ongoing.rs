@@ -113,7 +113,12 @@ impl Case<'_> {
         let members = self.all(|_| true);
         let who = ranks(&members);
         let verdict = if self.seconds > 0.0 {
-            format!("running: {who} completed {} MPI calls in {}", self.completed, duration(self.seconds))
+            let calls = match self.completed {
+                0 => "no MPI call".to_owned(),
+                1 => "1 MPI call".to_owned(),
+                several => format!("{several} MPI calls"),
+            };
+            format!("running: {who} completed {calls} in {}", duration(self.seconds))
         } else {
             // There was only one look: nothing is known about progress.
             format!("{who} {} for no other rank", verb(&members, "waits", "wait"))
