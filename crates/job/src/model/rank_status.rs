@@ -71,7 +71,7 @@ pub struct ThreadStatus {
     pub last_place: Option<String>,
     /// Seconds since the call began or, outside of MPI, since the last one ended.
     pub age_s: Option<f64>,
-    /// If outside of MPI in a running process: what the operating system reports: `computing`,
+    /// If outside of MPI or stopped, in a running process: what the operating system reports: `computing`,
     /// `sleeping in the system call read`, `stopped by a signal`; `polling` for a loop that polls and pauses.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub doing: Option<String>,
@@ -167,13 +167,17 @@ impl RankStatus {
         }
     }
 
-    /// Adds what `doing` reports about the threads outside of MPI, if the process is running.
+    /// Adds what `doing` reports about the threads outside of MPI and those stopped in calls, if the process is
+    /// running.
     pub fn outside(&mut self, process: &Process, doing: impl Fn(u32) -> String) {
         if !self.alive || process.finalized() {
             return;
         }
-        for thread in self.threads.iter_mut().filter(|t| t.call.is_none() && t.polling_s.is_none()) {
+        for thread in &mut self.threads {
             let said = doing(thread.tid);
+            if (thread.call.is_some() || thread.polling_s.is_some()) && !said.starts_with("stopped") {
+                continue;
+            }
             let facts = process.threads.iter().find(|facts| facts.index == thread.thread);
             let asks = facts.is_some_and(|facts| process.asking_since(facts).is_some());
             let said = if asks && said.starts_with("sleeping") { "polling".to_owned() } else { said };

@@ -330,17 +330,29 @@ impl<'a> System<'a> {
     }
 }
 
+/// Describes what has stopped a thread in this state.
+fn stopped(state: char) -> Option<&'static str> {
+    match state {
+        'T' => Some("stopped by a signal"),
+        't' => Some("stopped by a debugger"),
+        _ => None,
+    }
+}
+
 impl Context for System<'_> {
     fn doing(&self, tid: u32) -> String {
         let text = match Stat::of_thread(self.pid, tid).ok().map(|stat| stat.state) {
             Some('R') => "computing",
             Some('D') => "waiting for a device or file system",
-            Some('T') => "stopped by a signal",
-            Some('t') => "stopped by a debugger",
             Some('S') => return self.sleeping(&self.task(tid)),
-            _ => "",
+            other => other.and_then(stopped).unwrap_or(""),
         };
         text.to_owned()
+    }
+
+    fn stopped(&self, tid: u32) -> Option<String> {
+        let state = Stat::of_thread(self.pid, tid).ok()?.state;
+        stopped(state).map(str::to_owned)
     }
 
     fn at(&self, tid: u32) -> Option<String> {
