@@ -167,17 +167,23 @@ impl RankStatus {
         }
     }
 
-    /// Adds what `doing` reports about the threads outside of MPI and those stopped in calls, if the process is
-    /// running.
-    pub fn outside(&mut self, process: &Process, doing: impl Fn(u32) -> String) {
+    /// Adds what `doing` reports about the threads outside of MPI, and `stopped` about the others, if the process
+    /// is running.
+    pub fn outside(
+        &mut self,
+        process: &Process,
+        doing: impl Fn(u32) -> String,
+        stopped: impl Fn(u32) -> Option<String>,
+    ) {
         if !self.alive || process.finalized() {
             return;
         }
         for thread in &mut self.threads {
-            let said = doing(thread.tid);
-            if (thread.call.is_some() || thread.polling_s.is_some()) && !said.starts_with("stopped") {
+            if thread.call.is_some() || thread.polling_s.is_some() {
+                thread.doing = stopped(thread.tid);
                 continue;
             }
+            let said = doing(thread.tid);
             let facts = process.threads.iter().find(|facts| facts.index == thread.thread);
             let asks = facts.is_some_and(|facts| process.asking_since(facts).is_some());
             let said = if asks && said.starts_with("sleeping") { "polling".to_owned() } else { said };
