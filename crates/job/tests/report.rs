@@ -209,7 +209,7 @@ fn the_systems_view_of_a_thread_is_shown_only_outside_mpi() {
         let process = Process::read(&image, Some(Moment::now())).unwrap();
         let context = SymbolContext::new(&process, &NoSymbols);
         let mut status = RankStatus::new(&Rank::new(&image, &process, &context), alive);
-        status.outside(&process, |_| said.to_owned());
+        status.outside(&process, |_| said.to_owned(), |_| None);
         status.threads[0].doing.clone()
     };
     sample.enters("MPI_Recv", [0, 0, 4], 0, 0);

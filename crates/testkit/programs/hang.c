@@ -424,6 +424,20 @@ static void one_is_stopped(void)
     MPI_Barrier(MPI_COMM_WORLD); /* here: one_is_stopped */
 }
 
+/* scenario one_is_stopped_in_a_call 2 rank-stopped culprit 1 says stopped by a signal in MPI_Barrier */
+static void one_is_stopped_in_a_call(void)
+{
+    int other = getpid();
+    if (rank == 1)
+        MPI_Send(&other, 1, MPI_INT, 0, 1, MPI_COMM_WORLD);
+    else {
+        MPI_Recv(&other, 1, MPI_INT, 1, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        usleep(300000);
+        kill(other, SIGSTOP);
+    }
+    MPI_Barrier(MPI_COMM_WORLD); /* here: one_is_stopped_in_a_call */
+}
+
 /* scenario all_compute 3 running */
 static void all_compute(void)
 {
@@ -477,5 +491,5 @@ SCENARIOS(
     S(different_functions), S(barrier_against_allreduce), S(different_order_of_communicators),
     S(one_skips_a_barrier), S(one_leaves_a_loop_early), S(nonblocking_collective_missing),
     S(polling_for_nothing), S(iprobe_for_nothing), S(lock_never_given_back), S(one_computes), S(one_sleeps),
-    S(sender_computes), S(one_is_stopped), S(all_compute), S(busy_with_messages), S(wildcard_server_idles),
-    S(many_messages_in_flight))
+    S(sender_computes), S(one_is_stopped), S(one_is_stopped_in_a_call), S(all_compute), S(busy_with_messages),
+    S(wildcard_server_idles), S(many_messages_in_flight))

@@ -181,7 +181,9 @@ fn status(
 ) -> Result<Option<(RankStatus, Process)>, mpiscope_job::Error> {
     let Some(living) = reader.read(found)? else { return Ok(None) };
     let mut status = living.status(symbols);
-    status.outside(&living.process, |tid| live::doing(found, &living.process, places, tid));
+    let process = &living.process;
+    let doing = |tid| live::doing(found, process, places, tid);
+    status.outside(process, doing, |tid| live::stopped(found, process, places, tid));
     Ok(Some((status, living.process)))
 }
 
@@ -228,7 +230,8 @@ fn files(paths: &[PathBuf], wants_stacks: bool) -> Report {
         report.errors.extend(one_job.other(path, &kept.process));
         let at_death = AtDeath { file: &kept, words: &words };
         let mut status = kept.status(&*symbols, true);
-        status.outside(&kept.process, |tid| at_death.doing(tid));
+        // What has stopped a process for its core file to be written says nothing about the calls.
+        status.outside(&kept.process, |tid| at_death.doing(tid), |_| None);
         report.ranks.push(status);
         if wants_stacks {
             taken.push(stacks::of_file(&kept, &words, &*symbols));

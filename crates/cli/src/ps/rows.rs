@@ -83,7 +83,9 @@ fn rank_rows(rank: &RankStatus) -> Vec<Row> {
 }
 
 fn state(rank: &RankStatus, thread: &ThreadStatus, several: bool) -> String {
+    let stopped = thread.doing.as_deref().filter(|doing| doing.starts_with("stopped"));
     let state = match (&thread.call, rank.state.as_str()) {
+        (_, "running") if stopped.is_some() => outside(stopped).to_owned(),
         (_, "running") if thread.polling_s.is_some() => "polling".to_owned(),
         (Some(call), "running") if call.nested > 0 => "in callback".to_owned(),
         (Some(_), "running") => "in call".to_owned(),

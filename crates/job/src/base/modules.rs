@@ -109,9 +109,25 @@ impl Modules {
         let Some(PathFacts { site, caller }) = self.path(address) else { return one(address) };
         // A path that was added after the others were read, or one in a damaged image.
         let place = |address| if call_path::index(address).is_some() { None } else { one(address) };
-        let called = place(caller).map(|caller| format!(" (from {caller})"));
-        Some(format!("{}{}", place(site)?, called.unwrap_or_default()))
+        let site = place(site)?;
+        Some(match place(caller) {
+            // Either may itself be inlined into another place: what counts is the innermost and the user's.
+            Some(caller) => from(parts(&site).0, parts(&caller).1.unwrap_or(&caller)),
+            None => site,
+        })
     }
+}
+
+/// Formats the place of a call and the line that led to it: `site (from caller)`.
+#[must_use]
+pub fn from(site: &str, caller: &str) -> String {
+    format!("{site} (from {caller})")
+}
+
+/// Takes apart what [`from`] has put together.
+fn parts(place: &str) -> (&str, Option<&str>) {
+    let parts = place.strip_suffix(')').and_then(|place| place.split_once(" (from "));
+    parts.map_or((place, None), |(site, caller)| (site, Some(caller)))
 }
 
 #[cfg(test)]
@@ -130,6 +146,8 @@ mod tests {
         assert_eq!(words(call_path::address(0)).as_deref(), Some("10 (from 20)"));
         assert_eq!(words(0x30).as_deref(), Some("30"));
         assert_eq!((known.code(call_path::address(0)), known.code(0x30)), (0x10, 0x30));
+        let inlined = |address| known.words(address, |one| Some(format!("{one:x} (from a{one:x})")));
+        assert_eq!(inlined(call_path::address(0)).as_deref(), Some("10 (from a20)"));
     }
 
     #[test]

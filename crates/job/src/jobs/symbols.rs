@@ -1,9 +1,9 @@
 //! Source lines, functions and exported objects, from the files that a process has mapped.
 
-use crate::base::modules::ModuleFacts;
+use crate::base::modules::{ModuleFacts, from};
 use crate::jobs::evidence::Symbols;
 use crate::model::locate::Locate;
-use mpiscope_target::Symbolizer;
+use mpiscope_target::{Location, Symbolizer};
 use object::{Object, ObjectSymbol};
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -25,6 +25,13 @@ pub fn function_at(modules: &[ModuleFacts], address: u64) -> String {
         Some(_) => format!("{found:#}"),
         None => format!("{name}+{offset:#x}"),
     }
+}
+
+/// Whether a line is in a header of an installed library, such as Boost.MPI.
+fn is_in_header_of_system(location: &Location) -> bool {
+    let file = location.file.as_deref().unwrap_or(Path::new(""));
+    let source = ["/usr/src", "/usr/local/src"].iter().any(|folder| file.starts_with(folder));
+    file.starts_with("/usr") && !source && file.iter().any(|part| part == "include")
 }
 
 /// Exported objects of a file by address in it; if several names share an address, in file order.
@@ -92,8 +99,15 @@ impl Locate for SeveralHosts {
 impl Locate for FileSymbols {
     fn call(&self, module: &ModuleFacts, return_address: u64) -> Option<String> {
         let offset = return_address.wrapping_sub(module.bias);
-        let location = self.symbolizer.locate_return(Path::new(&module.path), offset);
-        (location.line.is_some() || location.symbol.is_some()).then(|| location.to_string())
+        let functions = self.symbolizer.locate_return_inlined(Path::new(&module.path), offset);
+        let inner = functions.first()?;
+        let place = (inner.line.is_some() || inner.symbol.is_some()).then(|| inner.to_string())?;
+        // A library of headers is compiled into the program, like the line that called it.
+        let caller = functions.iter().skip_while(|one| is_in_header_of_system(one)).next();
+        Some(match caller.filter(|_| is_in_header_of_system(inner)) {
+            Some(caller) => from(&place, &caller.to_string()),
+            None => place,
+        })
     }
 
     fn exports(&self, module: &ModuleFacts, each: &mut dyn FnMut(&str, u64)) {
@@ -106,5 +120,36 @@ impl Locate for FileSymbols {
         // Data may be outside the mapped range that the layer knows: the symbol table decides.
         let address = address.checked_sub(module.bias)?;
         self.exports_of(&module.path).get(&address)?.first().cloned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::Command;
+
+    #[test]
+    fn a_call_inlined_from_a_header_of_the_system_is_shown_with_the_line_that_it_was_inlined_into() {
+        let inlined = "static inline __attribute__((always_inline)) void";
+        let source = format!(
+            "extern void out(void);\n{inlined} own(void) {{ out(); }}\n\
+             # 36 \"/usr/include/boost/mpi/all_reduce.hpp\"\n{inlined} wrapper(void) {{ out(); }}\n\
+             # 7 \"app.c\"\nvoid out(void) {{ __asm__ volatile(\"\"); }}\n\
+             int main(void) {{ own();\n wrapper(); return 0; }}\n"
+        );
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("app.c"), source).unwrap();
+        let mut compiler = Command::new("cc");
+        compiler.args(["-g", "-O1", "-fno-inline", "-o", "app", "app.c"]).current_dir(folder.path());
+        assert!(compiler.status().unwrap().success());
+        let path = folder.path().join("app").to_string_lossy().into_owned();
+        let size = std::fs::metadata(&path).unwrap().len();
+        let module = ModuleFacts { path, bias: 0, start: 0, end: size };
+        let symbols = FileSymbols::default();
+        let shown: Vec<String> = (0..size).filter_map(|address| symbols.call(&module, address)).collect();
+        for place in ["all_reduce.hpp:36 (from app.c:9)", "app.c:2"] {
+            assert!(shown.iter().any(|one| one == place), "{place}: {shown:?}");
+        }
+        assert!(!shown.iter().any(|one| one == "all_reduce.hpp:36"), "{shown:?}");
     }
 }

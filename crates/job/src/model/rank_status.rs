@@ -71,7 +71,7 @@ pub struct ThreadStatus {
     pub last_place: Option<String>,
     /// Seconds since the call began or, outside of MPI, since the last one ended.
     pub age_s: Option<f64>,
-    /// If outside of MPI in a running process: what the operating system reports: `computing`,
+    /// If outside of MPI or stopped, in a running process: what the operating system reports: `computing`,
     /// `sleeping in the system call read`, `stopped by a signal`; `polling` for a loop that polls and pauses.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub doing: Option<String>,
@@ -167,12 +167,22 @@ impl RankStatus {
         }
     }
 
-    /// Adds what `doing` reports about the threads outside of MPI, if the process is running.
-    pub fn outside(&mut self, process: &Process, doing: impl Fn(u32) -> String) {
+    /// Adds what `doing` reports about the threads outside of MPI, and `stopped` about the others, if the process
+    /// is running.
+    pub fn outside(
+        &mut self,
+        process: &Process,
+        doing: impl Fn(u32) -> String,
+        stopped: impl Fn(u32) -> Option<String>,
+    ) {
         if !self.alive || process.finalized() {
             return;
         }
-        for thread in self.threads.iter_mut().filter(|t| t.call.is_none() && t.polling_s.is_none()) {
+        for thread in &mut self.threads {
+            if thread.call.is_some() || thread.polling_s.is_some() {
+                thread.doing = stopped(thread.tid);
+                continue;
+            }
             let said = doing(thread.tid);
             let facts = process.threads.iter().find(|facts| facts.index == thread.thread);
             let asks = facts.is_some_and(|facts| process.asking_since(facts).is_some());

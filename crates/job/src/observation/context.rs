@@ -10,6 +10,11 @@ pub trait Context {
         String::new()
     }
 
+    /// Returns what has stopped a thread, inside or outside MPI: `stopped by a signal`; `None` if nothing has.
+    fn stopped(&self, tid: u32) -> Option<String> {
+        Some(self.doing(tid)).filter(|doing| doing.starts_with("stopped"))
+    }
+
     /// Returns the innermost frame of user code: `function at file:line`.
     fn at(&self, _tid: u32) -> Option<String> {
         None

@@ -218,7 +218,7 @@ pub struct Thread {
     pub call: Option<Call>,
     /// If outside MPI: the last call and its source line.
     pub after: String,
-    /// Its state according to the system: "computing", "sleeping", "stopped", …
+    /// Its state according to the system: "computing", "sleeping", "stopped", …; in a call only if stopped.
     pub doing: String,
     /// The innermost frame of user code.
     pub at: Option<String>,

@@ -155,7 +155,11 @@ fn thread<S: Source>(facts: &ThreadFacts, calls: &calls::Reader<'_, '_, S>, cont
                 None => function,
             }
         }),
-        doing: if outside && facts.tid != 0 { context.doing(facts.tid) } else { String::new() },
+        doing: match facts.tid {
+            0 => String::new(),
+            tid if outside => context.doing(tid),
+            tid => context.stopped(tid).unwrap_or_default(),
+        },
         at: if outside && facts.tid != 0 { context.at(facts.tid) } else { None },
         ended: facts.tid == 0,
         raised: raised::read(calls.rank, facts),

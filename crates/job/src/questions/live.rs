@@ -227,6 +227,14 @@ pub fn doing(found: &JobImage, process: &Process, places: &Places, tid: u32) -> 
     if asking && system.pauses(tid) { PAUSES.to_owned() } else { system.doing(tid) }
 }
 
+/// Returns what has stopped a thread, inside or outside MPI; `None` if nothing has.
+pub fn stopped(found: &JobImage, process: &Process, places: &Places, tid: u32) -> Option<String> {
+    match found.about() {
+        Some(about) => Earlier { about, process, ended: None }.stopped(tid),
+        None => System::of(found, process, places).stopped(tid),
+    }
+}
+
 /// Returns the threads of a process that have never called MPI but could do so without being woken.
 pub fn others(found: &JobImage, process: &Process, places: &Places) -> Vec<u32> {
     match found.about() {
@@ -330,17 +338,29 @@ impl<'a> System<'a> {
     }
 }
 
+/// Describes what has stopped a thread in this state.
+fn what_stops(state: char) -> Option<&'static str> {
+    match state {
+        'T' => Some("stopped by a signal"),
+        't' => Some("stopped by a debugger"),
+        _ => None,
+    }
+}
+
 impl Context for System<'_> {
     fn doing(&self, tid: u32) -> String {
         let text = match Stat::of_thread(self.pid, tid).ok().map(|stat| stat.state) {
             Some('R') => "computing",
             Some('D') => "waiting for a device or file system",
-            Some('T') => "stopped by a signal",
-            Some('t') => "stopped by a debugger",
             Some('S') => return self.sleeping(&self.task(tid)),
-            _ => "",
+            other => other.and_then(what_stops).unwrap_or(""),
         };
         text.to_owned()
+    }
+
+    fn stopped(&self, tid: u32) -> Option<String> {
+        let state = Stat::of_thread(self.pid, tid).ok()?.state;
+        what_stops(state).map(str::to_owned)
     }
 
     fn at(&self, tid: u32) -> Option<String> {

@@ -35,8 +35,8 @@ impl Reference {
         Self { kind, handle: Hex(handle), uid, identity: Hex(0), name: None, predefined: false, size: None }
     }
 
-    /// The name shown to users: for a communicator named by the program that name, for others the identity,
-    /// which is equal on all ranks.
+    /// The name shown to users: the name set by the program; for other communicators, windows and files the
+    /// identity, which is equal on all ranks.
     pub fn label(&self) -> String {
         let size =
             self.size.filter(|size| *size > 0).map_or_else(String::new, |size| format!(" (size {size})"));
@@ -45,6 +45,9 @@ impl Reference {
             (Some(name), _) => format!("\"{name}\""),
             (None, Kind::Communicator) if self.identity.0 != 0 => {
                 format!("{}{size}", identity::short(self.identity.0))
+            }
+            (None, kind) if self.identity.0 != 0 => {
+                format!("{} {}", kind.noun(), identity::short(self.identity.0))
             }
             (None, Kind::Communicator) => format!("{}{size}", self.handle),
             (None, Kind::Datatype) => format!("derived {}", self.handle),
@@ -65,7 +68,10 @@ mod tests {
         assert_eq!(reference.label(), "id:3f2a91c0 (size 4)");
         reference.name = Some("solver".into());
         assert_eq!(reference.label(), "\"solver\"");
-        assert_eq!(Reference::unknown(Kind::Window, 0x9, 0).label(), "Win 0x9");
+        let mut window = Reference::unknown(Kind::Window, 0x9, 0);
+        assert_eq!(window.label(), "Win 0x9");
+        window.identity = Hex(0x8a24_3f49_0000_0000);
+        assert_eq!(window.label(), "window id:8a243f49");
         let json = serde_json::to_string(&reference).unwrap();
         assert_eq!(serde_json::from_str::<Reference>(&json).unwrap(), reference, "{json}");
     }

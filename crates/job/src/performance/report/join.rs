@@ -75,7 +75,7 @@ impl JobReport {
         if times {
             report.rate();
         }
-        report.sections.wait(&report.waits);
+        report.sections.wait(&mut report.waits);
         report.notes.extend(unseen(&observed, report.silent.len()));
         report.notes.extend(one_by_one::note(&observed, &worlds));
         report

@@ -68,8 +68,8 @@ impl Ends {
     /// Restores what was observed while the job ran and is no longer in the images.
     fn remember(&self, report: &mut JobReport) {
         let waits = Waits::deserialize(&self.report["waits"]).ok().filter(|waits| waits.looks > 1);
-        if let Some(waits) = waits {
-            report.sections.wait(&waits);
+        if let Some(mut waits) = waits {
+            report.sections.wait(&mut waits);
             report.waits = waits;
         }
         report.windows = Windows::deserialize(&self.report["windows"]).ok();

@@ -1,9 +1,7 @@
 //! The call sites of all ranks combined.
 
 use super::{Duration, RankSites, Site, Totals, busier};
-use crate::base::identity;
 use crate::jobs::worlds::Members;
-use crate::model::objects::Kind;
 use crate::performance::report::Extreme;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -103,9 +101,6 @@ fn label(site: &Site) -> String {
     let Some(object) = &site.object else {
         return if site.several { "others".into() } else { String::new() };
     };
-    if object.name.is_none() && object.identity.0 != 0 && object.kind != Kind::Communicator {
-        return format!("{} {}", object.kind.noun(), identity::short(object.identity.0));
-    }
     object.label()
 }
 

@@ -6,7 +6,7 @@
 use super::blocked::Blocked;
 use super::snapshot::{Call, CommIndex, Condition, Need, Process, ProcessIndex, Snapshot, Unequal};
 use super::verdict::Evidence;
-use super::words::{Words, outside as outside_of_mpi};
+use super::words::{Words, is_stopped, outside as outside_of_mpi};
 use crate::jobs::worlds::Members;
 use std::collections::HashMap;
 use std::mem::{Discriminant, discriminant};
@@ -90,7 +90,7 @@ fn classes<'a>(
 ) -> Vec<(Class<'a>, Option<&'a Call>)> {
     let inside = matches!(process.condition, Condition::Running | Condition::Starting);
     let calls: Vec<&Call> = process.calls().filter(|_| inside).collect();
-    if calls.is_empty() {
+    if calls.is_empty() || is_stopped(process) {
         return vec![(Class::Outside(stuck, words.activity(index)), None)];
     }
     let class = |call: &'a Call| {

@@ -218,7 +218,7 @@ pub struct Thread {
     pub steps: u32,
     /// The call it is in or polls with.
     pub call: Option<Call>,
-    /// What it does outside MPI, if it is there.
+    /// What it does outside MPI, if it is there, or what has stopped it.
     pub idle: Idle,
     /// Whether the thread has ended or is known never to call MPI again.
     pub ended: bool,

@@ -418,3 +418,30 @@ fn ranks_that_stand_still_for_an_unknown_reason_are_not_called_running() {
     assert_eq!((said.kind, said.problem), (Kind::SLOW, false));
     assert!(said.verdict.starts_with("ranks [0-1] completed no MPI call in 1.00 s"), "{}", said.verdict);
 }
+
+#[test]
+fn a_job_that_completed_no_call_is_not_said_to_have_completed_some() {
+    assert_eq!(look(&Scene::of(2)).verdict, "running: ranks [0-1] completed no MPI call in 1.00 s");
+}
+
+#[test]
+fn a_rank_stopped_in_a_call_is_blamed_whatever_the_call_waits_for() {
+    let stop = |scene: &mut Scene| scene.process(1).threads[0].idle.doing = "stopped by a signal".into();
+    let file = Need::Outside { kind: Kind::FILE, what: "a file operation to end".into() };
+    let mut scene = Scene::of(2);
+    scene.collective(0, "MPI_Barrier", 3).call(1, "MPI_File_set_view", Wait::All(vec![file]));
+    stop(&mut scene);
+    let said = look(&scene);
+    assert_eq!(said.kind, Kind::RANK_STOPPED, "{said:?}");
+    assert!(
+        said.verdict.starts_with("rank 0 waits for rank 1: stopped by a signal in MPI_File_set_view"),
+        "{said:?}"
+    );
+    // All have entered: no rank waits for the stopped one as far as is known.
+    let mut scene = Scene::of(2);
+    scene.collective(0, "MPI_Barrier", 3).collective(1, "MPI_Barrier", 3);
+    stop(&mut scene);
+    let said = look(&scene);
+    assert_eq!(said.kind, Kind::RANK_STOPPED, "{said:?}");
+    assert!(said.verdict.starts_with("rank 1: stopped by a signal in MPI_Barrier"), "{said:?}");
+}

@@ -18,7 +18,7 @@ impl Kind {
     pub const RUNNING: Self = Self("running");
     /// A rank waits for one that can still act, or calls make no progress for an unknown reason.
     pub const SLOW: Self = Self("slow");
-    /// The awaited rank is stopped by a debugger or a signal.
+    /// A rank that others wait for, or that is in a call, is stopped by a debugger or a signal.
     pub const RANK_STOPPED: Self = Self("rank-stopped");
     /// All ranks have finalized MPI or ended normally.
     pub const FINISHED: Self = Self("finished");

@@ -403,6 +403,9 @@ impl<'a> Words<'a> {
         }
         if let Some(call) = process.calls().next() {
             let call = self.call(call);
+            if let Some(stopped) = stopped_by(process) {
+                return format!("{stopped} {call}");
+            }
             return match process.threads.iter().find(|thread| thread.is_free()) {
                 Some(free) => format!("{}, another thread is {call}", outside(&free.idle)),
                 None => call,
@@ -417,7 +420,12 @@ impl<'a> Words<'a> {
 
 /// Returns whether a debugger or a signal has stopped the process.
 pub fn is_stopped(process: &Process) -> bool {
-    process.threads.iter().any(|thread| thread.idle.doing.starts_with("stopped"))
+    stopped_by(process).is_some()
+}
+
+/// Returns what has stopped the process: `stopped by a signal`.
+fn stopped_by(process: &Process) -> Option<&str> {
+    process.threads.iter().map(|thread| &*thread.idle.doing).find(|doing| doing.starts_with("stopped"))
 }
 
 /// Returns what a member sends to all and what it expects from all, if anything.

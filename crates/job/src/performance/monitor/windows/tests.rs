@@ -259,3 +259,28 @@ fn windows_contain_no_more_waits_than_the_whole_run() {
     assert!(near(waited(f64::INFINITY), 2.0) && near(waited(3.0), 2.0), "{:?}", waited(3.0));
     assert!(near(waited(1.5), 1.5), "{:?}", waited(1.5));
 }
+
+#[test]
+fn the_first_sentence_continues_none_if_no_rank_worked_outside_mpi_before() {
+    let mut course = Timeline::default();
+    for look in 1..=120 {
+        let wall_s = 0.05 * f64::from(look);
+        for rank in 0..2 {
+            // Two seconds in MPI_Init, then balanced work, and then rank 1 has half of it.
+            let second = (wall_s - 4.0).max(0.0) * if rank == 0 { 0.8 } else { 0.4 };
+            let useful_s = 0.8 * (wall_s - 2.0).clamp(0.0, 2.0) + second;
+            course.add(&Reading {
+                rank: Some(rank),
+                pid: rank + 1,
+                until_ns: 5 * S + (wall_s * 1e9) as u64,
+                wall_s,
+                time_s: wall_s,
+                mpi_s: wall_s - useful_s,
+                ..Reading::default()
+            });
+        }
+    }
+    let found = course.windows(f64::INFINITY, |_, _, _| 0).unwrap();
+    let starts: Vec<&str> = found.said.iter().filter_map(|said| said.split(" windows").next()).collect();
+    assert_eq!(starts, ["for 40", "then, for 40"], "{:?}", found.said);
+}

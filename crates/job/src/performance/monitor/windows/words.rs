@@ -32,11 +32,24 @@ pub fn said(
     }
     let one = joined.len() == 1;
     let iterations = windows.iterations.iter().map(Iterations::sentence);
-    let alike = joined.iter().filter_map(|(range, stretch)| {
+    let alike = joined.iter().enumerate().filter_map(|(at, (range, stretch))| {
+        let place = match at {
+            _ if one => Place::Only,
+            0 => Place::First,
+            _ => Place::Later,
+        };
         let steps = steps(range, windows, over);
-        sentence(windows, (range, one), stretch, &format!("{steps}{}", stretch.named(who)))
+        sentence(windows, (range, place), stretch, &format!("{steps}{}", stretch.named(who)))
     });
     iterations.chain(alike).collect()
+}
+
+/// Which of the sentences about stretches it is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Only,
+    First,
+    Later,
 }
 
 /// The ranks' activity in consecutive windows.
@@ -100,7 +113,7 @@ fn steps(range: &Range<usize>, windows: &Windows, over: &Over<'_>) -> String {
 
 fn sentence(
     windows: &Windows,
-    (range, one): (&Range<usize>, bool),
+    (range, place): (&Range<usize>, Place),
     stretch: &Stretch,
     more: &str,
 ) -> Option<String> {
@@ -111,11 +124,14 @@ fn sentence(
     let (from, until) = (range.start as f64 * windows.seconds, range.end as f64 * windows.seconds);
     let (from, until) = (duration(from), duration(until));
     let count = range.len();
-    let when = match (range.start, one) {
-        (_, true) => "the whole run is uniform".to_owned(),
+    let when = match (range.start, place) {
+        (_, Place::Only) => "the whole run is uniform".to_owned(),
         (0, _) => format!("the first {count} windows (until {until}{more})"),
-        (_, _) => format!("then, for {count} windows (from {from} to {until}{more})"),
+        // The windows before it have no load balance.
+        (_, Place::First) => format!("for {count} windows (from {from} to {until}{more})"),
+        (_, Place::Later) => format!("then, for {count} windows (from {from} to {until}{more})"),
     };
+    let one = place == Place::Only;
     let name = windows.ranks.get(who)?;
     Some(match (load >= BALANCED, one, range.start) {
         (true, true, _) => format!("{when} and balanced: {balance}"),

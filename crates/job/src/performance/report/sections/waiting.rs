@@ -1,23 +1,30 @@
 //! How much of the time in collectives and for messages was waiting: the waits, entered where they belong.
 
 use crate::performance::report::document::Sections;
-use crate::performance::waits::{Waits, makes_persistent_collective};
+use crate::performance::waits::{Waits, is_collective_that_waits, makes_persistent_collective};
 use std::collections::HashMap;
 
 impl Sections {
     /// Enters the waits. Those of messages are sampled unless these were recorded individually; shorter ones
     /// than samples show are then unknown. Those of persistent collectives are only sampled.
-    pub fn wait(&mut self, waits: &Waits) {
-        let of_collectives: HashMap<_, f64> = waits
+    ///
+    /// Estimates extend what was observed of all collectives, of which those of one function may be an unusual
+    /// part: those that exceed the time in their calls are reduced to it.
+    pub fn wait(&mut self, waits: &mut Waits) {
+        let mut of_collectives: HashMap<_, &mut f64> = waits
             .of_collectives
-            .iter()
-            .map(|part| ((part.identity.as_str(), part.function.as_str()), part.seconds))
+            .iter_mut()
+            .map(|part| ((part.identity.as_str(), part.function.as_str()), &mut part.seconds))
             .collect();
         for comm in &mut self.collectives {
             for one in &mut comm.functions {
                 let key = (comm.identity.as_str(), one.function.as_str());
                 let known = waits.one_clock && !makes_persistent_collective(&one.function);
-                let found = of_collectives.get(&key).copied();
+                let found = of_collectives.get_mut(&key).map(|seconds| {
+                    let inside = one.time_s.filter(|_| is_collective_that_waits(&one.function));
+                    **seconds = seconds.min(inside.unwrap_or(f64::INFINITY));
+                    **seconds
+                });
                 one.wait_s = found.or(known.then_some(0.0)).filter(|_| one.time_s.is_some());
             }
         }
@@ -36,5 +43,46 @@ impl Sections {
                 (pair.sender_wait_s, pair.receiver_wait_s) = found.unzip();
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::jobs::worlds::Members;
+    use crate::performance::report::document::{Collectives, OfFunction};
+    use crate::performance::waits::OfCollectives;
+
+    #[test]
+    fn collectives_do_not_wait_longer_than_their_calls_take_unless_others_complete_them() {
+        let functions = ["MPI_Allreduce", "MPI_Iallreduce"].map(str::to_owned);
+        let used = |function: &String| OfFunction {
+            function: function.clone(),
+            calls: 9,
+            time_s: Some(0.5),
+            wait_s: None,
+            bytes: 72,
+        };
+        let comm = Collectives {
+            communicator: "WORLD".into(),
+            identity: "0x7".into(),
+            size: 2,
+            entered: 9,
+            least: 9,
+            behind: Members::default(),
+            bytes: 144,
+            functions: functions.iter().map(used).collect(),
+            last: Vec::new(),
+        };
+        let mut sections = Sections { collectives: vec![comm], ..Sections::default() };
+        let estimated = |function| OfCollectives { identity: "0x7".into(), function, seconds: 0.75 };
+        let of_collectives = functions.into_iter().map(estimated).collect();
+        let mut waits = Waits { of_collectives, one_clock: true, ..Waits::default() };
+        sections.wait(&mut waits);
+        let shown =
+            |comm: &Collectives| comm.functions.iter().filter_map(|one| one.wait_s).collect::<Vec<_>>();
+        assert_eq!(sections.collectives.iter().map(shown).collect::<Vec<_>>(), [[0.5, 0.75]]);
+        let listed = waits.of_collectives.iter().map(|part| part.seconds);
+        assert_eq!(listed.collect::<Vec<_>>(), [0.5, 0.75]);
     }
 }

@@ -20,6 +20,7 @@ impl Case<'_> {
             return self.ended().unwrap_or_else(finished);
         }
         self.waited_for()
+            .or_else(|| self.stopped())
             .or_else(|| self.outside())
             .or_else(|| self.ended())
             .or_else(|| self.still())
@@ -113,7 +114,12 @@ impl Case<'_> {
         let members = self.all(|_| true);
         let who = ranks(&members);
         let verdict = if self.seconds > 0.0 {
-            format!("running: {who} completed {} MPI calls in {}", self.completed, duration(self.seconds))
+            let calls = match self.completed {
+                0 => "no MPI call".to_owned(),
+                1 => "1 MPI call".to_owned(),
+                several => format!("{several} MPI calls"),
+            };
+            format!("running: {who} completed {calls} in {}", duration(self.seconds))
         } else {
             // There was only one look: nothing is known about progress.
             format!("{who} {} for no other rank", verb(&members, "waits", "wait"))
@@ -206,6 +212,22 @@ impl Case<'_> {
         }
     }
 
+    /// Processes were stopped inside calls. Whatever these wait for, they do not return; and others may wait for
+    /// what the library does in them.
+    fn stopped(&self) -> Option<Reason> {
+        let inside = |process: &Process| is_stopped(process) && process.calls().next().is_some();
+        let all = (0..).zip(&self.snapshot.processes).filter(|(_, process)| inside(process));
+        let stopped: Vec<ProcessIndex> =
+            all.map(|(index, _)| index).filter(|index| !self.acts(*index)).collect();
+        let by_doing = self.words.doings(&stopped);
+        let first = *by_doing.first()?.first()?;
+        let verdict = self.words.each_doing(&by_doing);
+        let mut reason =
+            Reason::new(Kind::RANK_STOPPED, verdict, &self.how_to_see(first, Kind::RANK_STOPPED));
+        reason.culprits.extend(self.culprits(stopped));
+        Some(reason)
+    }
+
     /// A process waits for something whose other side is unknown: other members of a window, another job. A
     /// rank outside MPI may be the one waited for; if there is none, the job cannot go on by itself.
     fn outside(&self) -> Option<Reason> {
@@ -240,14 +262,16 @@ impl Case<'_> {
 fn is_asking(process: &Process) -> bool {
     let mut threads = process.threads.iter().filter(|thread| !thread.ended).peekable();
     threads.peek().is_some()
+        && !is_stopped(process)
         && process.condition == Condition::Running
         && threads.all(|thread| thread.call.as_ref().is_some_and(|call| !call.wait.needs().is_empty()))
 }
 
-/// Whether all its threads wait.
+/// Whether all its threads wait. One that was stopped does not: it must first be resumed.
 fn is_waiting(process: &Process) -> bool {
     let mut threads = process.threads.iter().filter(|thread| !thread.ended).peekable();
     threads.peek().is_some()
+        && !is_stopped(process)
         && matches!(process.condition, Condition::Running | Condition::Starting)
         && threads.all(|thread| {
             thread.call.as_ref().is_some_and(|call| !call.wait.needs().is_empty() && !call.polling)
