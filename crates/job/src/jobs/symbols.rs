@@ -103,7 +103,7 @@ impl Locate for FileSymbols {
         let inner = functions.first()?;
         let place = (inner.line.is_some() || inner.symbol.is_some()).then(|| inner.to_string())?;
         // A library of headers is compiled into the program, like the line that called it.
-        let caller = functions.iter().skip_while(|one| is_in_header_of_system(one)).next();
+        let caller = functions.iter().find(|one| !is_in_header_of_system(one));
         Some(match caller.filter(|_| is_in_header_of_system(inner)) {
             Some(caller) => from(&place, &caller.to_string()),
             None => place,

@@ -108,7 +108,14 @@ impl Case<'_> {
     /// Returns the only rank that has sent the waiting one a message fewer than all others have, or none with
     /// the awaited tag.
     pub(super) fn least(&self, waits: ProcessIndex, receive: &Receive) -> Option<Least> {
-        self.least_of_all(waits, receive).or_else(|| self.least_of_tag(waits, receive, ALIKE))
+        let least = self.least_of_all(waits, receive).filter(|least| !self.held_up(least.by, waits));
+        least.or_else(|| self.least_of_tag(waits, receive, ALIKE))
+    }
+
+    /// Whether a process has not got to its send, because it waits for a message of a third process or for the
+    /// receipt of one by it.
+    fn held_up(&self, by: ProcessIndex, waits: ProcessIndex) -> bool {
+        self.missing(by).any(|one| one.by != waits)
     }
 
     /// Returns the only rank that has sent the waiting one no message with the awaited tag, if at least `alike`
@@ -122,7 +129,8 @@ impl Case<'_> {
             others.partition(|one| receiver.has_received(on, *one, tag));
         let [by] = missing[..] else { return None };
         let known = self.process(by).is_some_and(|process| !process.lost && process.messaging.is_some());
-        (known && others.len() >= alike).then_some(Least { by, count: 0, others, tag: Some(tag) })
+        let certain = known && others.len() >= alike && !self.held_up(by, waits);
+        certain.then_some(Least { by, count: 0, others, tag: Some(tag) })
     }
 
     fn least_of_all(&self, waits: ProcessIndex, receive: &Receive) -> Option<Least> {

@@ -7,6 +7,7 @@
 //! reached counts only if the others have sent to just the waiting rank (a single other one with the tag that
 //! is awaited), or if it is the only one of many that was not there.
 
+use super::stuck::{OTHER_SENDER, distance};
 use super::{Case, Reason};
 use crate::questions::why::blocked::Blocked;
 use crate::questions::why::snapshot::{CommIndex, MessageCalls, Need, Peer, Process, ProcessIndex};
@@ -60,7 +61,7 @@ impl Case<'_> {
             Some((one, skipped))
         });
         let (one, skipped) = all.next()?;
-        if all.any(|(other, _)| other.by != one.by) {
+        if all.any(|(other, _)| other.by != one.by) || self.has_another_message(&one, &skipped) {
             return None;
         }
         let (waits, by) = (self.words.rank(one.waits), self.words.rank(one.by));
@@ -95,6 +96,16 @@ impl Case<'_> {
         let mut reason = Reason::new(kind, verdict, next).blaming(self.culprit(one.by));
         reason.cycle = cycle::cycle(self.snapshot, found);
         Some(reason)
+    }
+
+    /// Whether the waiting process has just what it waits for, but from another process, which has not sent it at
+    /// the line that was skipped.
+    fn has_another_message(&self, missing: &Missing<'_>, skipped: &Skipped<'_>) -> bool {
+        let Need::Message(receive) = missing.need else { return false };
+        let left = self.pairs().left(missing.waits).iter();
+        let mut left = left
+            .filter(|(sender, message)| !skipped.by.contains(sender) && !self.pairs().is_matched(message));
+        left.any(|sent| distance(receive, *sent) == Some(OTHER_SENDER))
     }
 
     /// Returns the messages a process needs from, or needs received by, another process.

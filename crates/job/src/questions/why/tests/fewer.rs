@@ -145,6 +145,10 @@ fn the_only_rank_that_has_sent_no_message_with_the_awaited_tag_has_left_it_out()
         said.verdict
     );
     assert_eq!(culprits(&said), ["0", "2"]);
+    // One that waits for a third has not got there.
+    let mut held_up = collected(4, &[1, 3]);
+    held_up.receive(2, Peer::One(3), 9);
+    assert!(!look(&held_up).verdict.contains("with tag 7 to rank 0, but"));
     // Of several that have not, or if all have, nobody is named.
     for from in [&[1][..], &[1, 2, 3]] {
         let said = look(&collected(4, from));

@@ -122,6 +122,20 @@ fn a_call_made_on_another_communicator_counts_only_if_the_others_did_not_make_it
 }
 
 #[test]
+fn the_awaited_message_from_a_rank_that_was_not_at_the_line_is_a_better_reason() {
+    for (sender, wanted) in [(0, "rank 2 has called MPI_Send"), (4, "rank 4 sent a message with tag 7")] {
+        let mut scene = Scene::of(5);
+        scene.receive(3, Peer::One(2), 7).sent(sender, 3, 7);
+        for rank in [0, 1, 2, 4] {
+            scene.collective(rank, "MPI_Barrier", 4);
+        }
+        [(0, 4), (1, 4), (2, 3)].iter().for_each(|(rank, count)| calls(&mut scene, *rank, true, *count));
+        let said = look(&scene);
+        assert!(said.verdict.contains(wanted), "{}", said.verdict);
+    }
+}
+
+#[test]
 fn a_single_other_rank_is_compared_only_by_messages_of_the_awaited_tag() {
     for (tag, kind) in [(7, Kind::MESSAGE_NEVER_SENT), (8, Kind::DEADLOCK)] {
         let mut scene = Scene::of(3);
