@@ -379,8 +379,8 @@ class CoreThreadStatus(Record):
     age_s: Optional[float]
     #: The open call, if any.
     call: Optional[CoreCallStatus]
-    #: If outside of MPI or stopped, in a running process: what the operating system reports: ``computing``, ``sleeping in the
-    #: system call read``, ``stopped by a signal``; ``polling`` for a loop that polls and pauses.
+    #: If outside of MPI or stopped, in a running process: what the operating system reports: ``computing``,
+    #: ``sleeping in the system call read``, ``stopped by a signal``; ``polling`` for a loop that polls and pauses.
     doing: Optional[str]
     #: The call that returned last, if the thread is outside of MPI and before ``MPI_Finalize``. Objects that it used
     #: may no longer exist.
@@ -1921,8 +1921,8 @@ class PsThreadStatus(Record):
     age_s: Optional[float]
     #: The open call, if any.
     call: Optional[PsCallStatus]
-    #: If outside of MPI or stopped, in a running process: what the operating system reports: ``computing``, ``sleeping in the
-    #: system call read``, ``stopped by a signal``; ``polling`` for a loop that polls and pauses.
+    #: If outside of MPI or stopped, in a running process: what the operating system reports: ``computing``,
+    #: ``sleeping in the system call read``, ``stopped by a signal``; ``polling`` for a loop that polls and pauses.
     doing: Optional[str]
     #: The call that returned last, if the thread is outside of MPI and before ``MPI_Finalize``. Objects that it used
     #: may no longer exist.
