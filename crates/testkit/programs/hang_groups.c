@@ -129,6 +129,18 @@ static void two_senders_of_another_tag(void)
     MPI_Barrier(MPI_COMM_WORLD); /* here: two_senders_of_another_tag */
 }
 
+/* scenario grids_that_differ 4 collective-mismatch culprit 1 says ranks [0,2-3] passed 2 x 2, rank 1 passed 1 x 4 to MPI_Cart_create */
+static void grids_that_differ(void)
+{
+    int square[2] = {2, 2}, row[2] = {1, 4}, periods[2] = {0, 0}, before, after;
+    MPI_Comm grid;
+    MPI_Cart_create(MPI_COMM_WORLD, 2, rank == 1 ? row : square, periods, 0, &grid);
+    MPI_Cart_shift(grid, 1, 1, &before, &after);
+    MPI_Recv(values, 1, MPI_INT, before, 0, grid, MPI_STATUS_IGNORE);
+    MPI_Ssend(values, 1, MPI_INT, after, 0, grid); /* here: grids_that_differ */
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
 /* scenario spins_on_a_window 3 slow says making many MPI calls, such as MPI_ */
 static void spins_on_a_window(void)
 {
@@ -148,4 +160,5 @@ static void spins_on_a_window(void)
 SCENARIOS(
     S(nobody_starts_an_access), S(access_to_memory_that_is_being_freed), S(shared_lock_of_all), S(group_without_a_member),
     S(leaders_with_different_tags), S(rings_on_two_communicators), S(group_with_two_tags),
-    S(children_ignore_their_parent), S(child_that_sleeps), S(two_senders_of_another_tag), S(spins_on_a_window))
+    S(children_ignore_their_parent), S(child_that_sleeps), S(two_senders_of_another_tag), S(grids_that_differ),
+    S(spins_on_a_window))

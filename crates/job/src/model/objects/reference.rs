@@ -35,8 +35,8 @@ impl Reference {
         Self { kind, handle: Hex(handle), uid, identity: Hex(0), name: None, predefined: false, size: None }
     }
 
-    /// The name shown to users: for a communicator named by the program that name, for others the identity,
-    /// which is equal on all ranks.
+    /// The name shown to users: for an object named by the program that name, for other communicators, windows and
+    /// files the identity, which is equal on all ranks.
     pub fn label(&self) -> String {
         let size =
             self.size.filter(|size| *size > 0).map_or_else(String::new, |size| format!(" (size {size})"));
@@ -48,7 +48,13 @@ impl Reference {
             }
             (None, Kind::Communicator) => format!("{}{size}", self.handle),
             (None, Kind::Datatype) => format!("derived {}", self.handle),
-            (None, kind) => format!("{} {}", kind.c_type().trim_start_matches("MPI_"), self.handle),
+            (None, kind) => {
+                let handle = match self.identity.0 {
+                    0 => self.handle.to_string(),
+                    all => identity::short(all),
+                };
+                format!("{} {handle}", kind.c_type().trim_start_matches("MPI_"))
+            }
         }
     }
 }
@@ -66,6 +72,9 @@ mod tests {
         reference.name = Some("solver".into());
         assert_eq!(reference.label(), "\"solver\"");
         assert_eq!(Reference::unknown(Kind::Window, 0x9, 0).label(), "Win 0x9");
+        reference =
+            Reference { identity: Hex(0x3f2a_91c0_0000_0000), ..Reference::unknown(Kind::Window, 0x9, 0) };
+        assert_eq!(reference.label(), "Win id:3f2a91c0");
         let json = serde_json::to_string(&reference).unwrap();
         assert_eq!(serde_json::from_str::<Reference>(&json).unwrap(), reference, "{json}");
     }

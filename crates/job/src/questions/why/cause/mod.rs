@@ -5,6 +5,7 @@ mod buffered;
 mod elsewhere;
 mod even;
 mod fewer;
+mod grids;
 mod left_out;
 mod misdirected;
 mod mismatch;
