@@ -178,10 +178,10 @@ fn equal_ranks_share_a_row_and_the_verdict_names_all_waiting_ranks_and_their_pee
     assert_eq!(row[..4], ["[1,3]", "samplehost", "SIGTERM", "-"], "{printed}");
     assert_eq!(row[4..10], ["MPI_Allreduce", "-", "-", "\"solver\"", "10", "INT"], "{printed}");
     for wanted in [
-        "\nranks [0-1,3] wait for rank 2, which has ended: it died of SIGSEGV, after",
+        "\nranks [0-1,3] wait for rank 2, which has ended: it died of SIGSEGV\n",
         "  rank 0: in MPI_Recv at 0x1234, waiting for a message from rank 2 with tag 7 on \"solver\"\n",
         "  ranks [1,3]: in MPI_Allreduce at 0x1234, collective 1 on \"solver\", not entered by ranks [0,2]\n",
-        "  rank 2: has ended: it died of SIGSEGV, after",
+        "  rank 2: has ended: it died of SIGSEGV\n",
     ] {
         assert!(printed.contains(wanted), "no {wanted:?} in\n{printed}");
     }
@@ -252,7 +252,7 @@ fn a_signal_from_outside_finds_a_rank_in_its_system_call_and_a_fault_of_its_own_
     let sleeps = "ranks [0-1,3] wait for rank 2: sleeping in the system call clock_nanosleep";
     let (outside, own) = (doing(TERM), doing(SEGV));
     assert!(outside.starts_with(sleeps), "{outside}");
-    let died = "ranks [0-1,3] wait for rank 2, which has ended: it died of SIGSEGV, after";
+    let died = "ranks [0-1,3] wait for rank 2, which has ended: it died of SIGSEGV, after MPI_Recv at 0x1234";
     assert!(own.starts_with(died), "{own}");
 }
 
@@ -267,7 +267,10 @@ fn a_rank_that_died_outside_mpi_shows_its_last_call_and_its_place() {
     let row = printed.lines().find(|line| line.starts_with("2 ")).unwrap();
     assert!(row.contains("  after MPI_Recv  ") && row.trim_end().ends_with("  0x1234"), "{printed}");
     assert!(printed.contains("\n  last call: MPI_Recv at 0x1234\n"), "{printed}");
-    assert!(printed.contains("\n  rank 2: has ended: it died of SIGSEGV"), "{printed}");
+    assert!(
+        printed.contains("\n  rank 2: has ended: it died of SIGSEGV, after MPI_Recv at 0x1234\n"),
+        "{printed}"
+    );
     let thread = &cores.json()["deaths"][2]["threads"][0];
     assert_eq!((&thread["call"], &thread["last_call"]["function"]), (&Value::Null, &"MPI_Recv".into()));
     assert_eq!((&thread["last_call"]["peer"]["rank"], &thread["last_call"]["tag"]), (&0.into(), &"7".into()));
@@ -544,7 +547,7 @@ fn a_rank_that_died_while_nobody_waited_is_the_verdict() {
     cores.add("core.0", &rank(0), Some(TERM), 0);
     cores.add("core.2", &rank(2), Some(SEGV), 500);
     let printed = cores.printed();
-    assert!(printed.contains("\nrank 2 has ended: it died of SIGSEGV"), "{printed}");
+    assert!(printed.contains("\nrank 2 has ended: it died of SIGSEGV; no rank waits for it\n"), "{printed}");
     let why = Command::new(MPISCOPE).args(["why", cores.path()]).output().unwrap();
     assert_eq!(why.status.code(), Some(1), "{}", text(&why.stdout));
 }
