@@ -77,7 +77,7 @@ static void freed_while_others_reduce(void)
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
-/* scenario group_with_other_members 4 collective-not-entered without openmpi-4.1,openmpi-5.0 says with tag 5 on MPI_COMM_WORLD for the same group */
+/* scenario group_with_other_members 4 collective-mismatch without openmpi-4.1,openmpi-5.0 says with tag 5 on MPI_COMM_WORLD for the same group */
 static void group_with_other_members(void)
 {
     int all[3] = {0, 1, 2}, fewer[2] = {0, 2};

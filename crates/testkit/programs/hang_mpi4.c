@@ -171,7 +171,7 @@ static void not_made_from_the_group(void)
     from_group(rank == 1 ? NULL : "hang");
 }
 
-/* scenario texts_that_differ 2 collective-not-entered says with the same string as tag */
+/* scenario texts_that_differ 2 collective-mismatch says with the same string as tag, not with another one */
 static void texts_that_differ(void)
 {
     from_group(rank == 1 ? "hang" : "hung");

@@ -52,6 +52,14 @@ def python_sleeps():
     world.Barrier()
 
 
+# scenario python_sums_left_early 3 message-never-sent culprit 2 says that was never sent: rank 2 is in MPI_Finalize
+def python_sums_left_early():
+    for step in range(6):
+        if rank == 2 and step == 3:
+            break
+        world.allreduce(step)  # here: python_sums_left_early
+
+
 # scenario python_loop_left_early 4 deadlock culprit 2 says , which rank 2 has left
 def python_loop_left_early():
     for step in range(6):

@@ -1,7 +1,7 @@
 //! The communicators of a process, under identities shared by all their members.
 
 use super::{ANOTHER_WORLD, Communicator, Peer, Remote, Split};
-use crate::model::objects::{self, Hex, Kind, Reference};
+use crate::model::objects::{self, Hex, Kind, Reference, Topology};
 use crate::model::rank::Rank;
 use mpi_abi::ObjectKind;
 use mpiscope_image::derive::members::is_inter;
@@ -91,6 +91,7 @@ impl Communicators {
             peers: exchanged(image, peers, comm.peers.get(), partners),
             sources: sources(image, comm),
             destinations: destinations(image, comm),
+            grid: grid(image, comm),
             remote,
             untold: comm.untold(),
             split: None,
@@ -151,16 +152,27 @@ pub(crate) fn remote<S: Source>(image: &Image<S>, comm: &Comm) -> Option<Remote>
 
 /// The ranks whose data a process receives in collectives of a communicator's topology.
 pub(crate) fn sources<S: Source>(image: &Image<S>, comm: &Comm) -> Option<Vec<u32>> {
-    let topology =
-        objects::topology_of(comm, || image.words(&comm.topology_args, MOST_MEMBERS).unwrap_or_default())?;
-    topology.sources(comm.rank.get())
+    topology(image, comm)?.sources(comm.rank.get())
 }
 
 /// The ranks that receive a process's data in such collectives.
 fn destinations<S: Source>(image: &Image<S>, comm: &Comm) -> Option<Vec<u32>> {
-    let topology =
-        objects::topology_of(comm, || image.words(&comm.topology_args, MOST_MEMBERS).unwrap_or_default())?;
-    topology.destinations(comm.rank.get())
+    topology(image, comm)?.destinations(comm.rank.get())
+}
+
+/// Formats `2 x 3`, or `2 (periodic) x 3`: the dimensions of a Cartesian topology.
+fn grid<S: Source>(image: &Image<S>, comm: &Comm) -> Option<String> {
+    let Topology::Cartesian { dims, periods, .. } = topology(image, comm)? else { return None };
+    let dimension = |(length, periodic): (&i64, &bool)| match periodic {
+        true => format!("{length} (periodic)"),
+        false => length.to_string(),
+    };
+    let all: Vec<String> = dims.iter().zip(&periods).map(dimension).collect();
+    Some(all.join(" x "))
+}
+
+fn topology<S: Source>(image: &Image<S>, comm: &Comm) -> Option<Topology> {
+    objects::topology_of(comm, || image.words(&comm.topology_args, MOST_MEMBERS).unwrap_or_default())
 }
 
 /// Messages exchanged with the ranks of a communicator whose first record has number `first`, counted from 1.

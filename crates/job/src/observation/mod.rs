@@ -393,6 +393,9 @@ pub struct Communicator {
     /// Ranks that receive this process's data in such collectives; `None` without a topology.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub destinations: Option<Vec<u32>>,
+    /// What this process passed to `MPI_Cart_create`, as text for users; `None` if it was made otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub grid: Option<String>,
     /// Number of collectives this process has entered on it.
     pub collectives: u64,
     /// Messages exchanged with each rank, in rank order; only ranks with at least one message.

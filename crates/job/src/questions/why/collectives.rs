@@ -81,11 +81,35 @@ impl<'a> Mismatch<'a> {
     /// Returns the members that are taken to be wrong, by their arguments: those outside the majority. If no
     /// group is the largest, any may be wrong.
     pub fn suspects(&self) -> &[(&'a Collective, Vec<ProcessIndex>)] {
-        if let Some(at) = self.unbalancing() {
+        if let Some(at) = self.unbalancing().or_else(|| self.of_two_roots()) {
             return self.groups.get(at..=at).unwrap_or_default();
         }
         let size = |at: usize| self.groups.get(at).map_or(0, |(_, ranks)| ranks.len());
         self.groups.get(usize::from(size(0) > size(1))..).unwrap_or_default()
+    }
+
+    /// On an intercommunicator: the members that all claim to be the root, of which there can be only one.
+    fn of_two_roots(&self) -> Option<usize> {
+        let claims = |(collective, ranks): &(&Collective, Vec<ProcessIndex>)| {
+            let root = collective.signature.between.map(|between| between.root);
+            root == Some(RootBetween::Myself) && ranks.len() > 1
+        };
+        self.groups.iter().position(claims)
+    }
+
+    /// Returns the members that have freed the object while others use it, unless most members freed it under the
+    /// same number.
+    pub fn freeing(&self) -> Vec<&(&'a Collective, Vec<ProcessIndex>)> {
+        let frees = |(collective, _): &&(&Collective, Vec<ProcessIndex>)| {
+            FREEING.contains(&&*collective.signature.function)
+        };
+        match self.difference {
+            FREED => self.groups.iter().skip(1).collect(),
+            FUNCTION if self.suspects().len() == self.groups.len() => {
+                self.groups.iter().filter(frees).collect()
+            }
+            _ => Vec::new(),
+        }
     }
 
     /// If the members together send other than they expect: the only group that would set this right by

@@ -63,6 +63,20 @@ fn advanced(before: &Thread, after: &Thread) -> bool {
         || before.ended != after.ended
 }
 
+/// Number of calls completed between two looks from which on a process is said to make many.
+const MANY: u32 = 100;
+
+/// Returns, by process of the second look, whether a thread of it made many calls, other than polling.
+pub fn busy(first: &Snapshot, second: &Snapshot) -> Vec<bool> {
+    let known = by_name(first);
+    let many = |after: &Process| {
+        let before = known.get(&name(after)).map_or(&[][..], |before| &before.threads);
+        let made = |(before, after): (&Thread, &Thread)| after.steps.wrapping_sub(before.steps) >= MANY;
+        before.iter().zip(&after.threads).any(made)
+    };
+    second.processes.iter().map(many).collect()
+}
+
 /// Returns the number of calls all processes completed between the looks, including polling calls.
 pub fn completed(first: &Snapshot, second: &Snapshot) -> u64 {
     let count = |snapshot: &Snapshot| {

@@ -51,6 +51,7 @@ impl Scene {
             communicators,
             parties: Vec::new(),
             one_sided: Vec::new(),
+            grids: Vec::new(),
             unequal: Vec::new(),
             singletons: false,
             losses: Vec::new(),

@@ -24,6 +24,8 @@ pub struct Snapshot {
     pub parties: Vec<Arc<[ProcessIndex]>>,
     /// Topology neighbors known to only one side, for processes in a collective of the topology.
     pub one_sided: Vec<OneSided>,
+    /// Cartesian topologies whose members do not agree on the dimensions.
+    pub grids: Vec<Grids>,
     /// Partitioned messages whose two ends differ in size.
     pub unequal: Vec<Unequal>,
     /// Whether the launcher started the processes as one job but each is alone in its world: the launcher
@@ -44,6 +46,16 @@ pub struct Unequal {
     pub sent: (ProcessIndex, u64, Option<Arc<str>>),
     /// The same of the receiving process.
     pub received: (ProcessIndex, u64, Option<Arc<str>>),
+}
+
+/// A Cartesian topology whose members passed different dimensions.
+#[derive(Debug, Clone)]
+pub struct Grids {
+    #[allow(missing_docs)]
+    pub comm: CommIndex,
+    /// The dimensions as text for users, and the members that passed them: the largest group first; among equal
+    /// ones the one with the lowest rank.
+    pub groups: Vec<(Arc<str>, Vec<ProcessIndex>)>,
 }
 
 /// A topology neighbor known to only one side.

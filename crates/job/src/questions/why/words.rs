@@ -16,6 +16,8 @@ use std::sync::Arc;
 /// Describes parts of one look.
 pub struct Words<'a> {
     pub snapshot: &'a Snapshot,
+    /// By process: whether it made many calls between the looks. Processes beyond the end did not.
+    busy: Vec<bool>,
     /// Description of the ranks missing in a collective, cached because every rank inside asks for it.
     missing: RefCell<Missing>,
 }
@@ -30,7 +32,17 @@ const MOST_DOINGS: usize = 3;
 
 impl<'a> Words<'a> {
     pub fn new(snapshot: &'a Snapshot) -> Self {
-        Self { snapshot, missing: RefCell::default() }
+        Self { snapshot, busy: Vec::new(), missing: RefCell::default() }
+    }
+
+    /// The same, for processes some of which made many calls between the looks.
+    pub fn with_busy(self, busy: Vec<bool>) -> Self {
+        Self { busy, ..self }
+    }
+
+    /// Whether a process made many calls between the looks: what it was doing when looked at says little.
+    pub fn is_busy(&self, index: ProcessIndex) -> bool {
+        self.busy.get(index as usize).copied().unwrap_or(false)
     }
 
     /// Returns, for example, `rank 3` if that rank has not entered the collective; `None` if all members
@@ -353,9 +365,21 @@ impl<'a> Words<'a> {
 
     /// Formats `rank 2: stopped by a signal …; ranks [1,3]: computing …`.
     pub fn each_doing(&self, doings: &[Vec<ProcessIndex>]) -> String {
+        self.each(doings, &|first, count| self.activity_of(first, count))
+    }
+
+    /// Formats `rank 0: it ended …, in MPI_Recv at a.c:9; rank 1: it ended …` for processes that have ended.
+    pub fn ends(&self, who: &[ProcessIndex]) -> String {
+        self.each(&self.doings(who), &|first, _| {
+            self.process(first).map_or_else(String::new, |one| self.end(one))
+        })
+    }
+
+    /// Formats what groups of processes do, of which the first and the number are passed.
+    fn each(&self, doings: &[Vec<ProcessIndex>], what: &dyn Fn(ProcessIndex, usize) -> String) -> String {
         let said = |group: &Vec<ProcessIndex>| {
             let first = group.first().copied().unwrap_or(0);
-            format!("{}: {}", self.ranks(group.iter().copied()), self.activity_of(first, group.len()))
+            format!("{}: {}", self.ranks(group.iter().copied()), what(first, group.len()))
         };
         let mut parts: Vec<String> = doings.iter().take(MOST_DOINGS).map(said).collect();
         let rest: usize = doings.iter().skip(MOST_DOINGS).map(Vec::len).sum();
@@ -397,9 +421,12 @@ impl<'a> Words<'a> {
                 };
             }
             Condition::Finalized => return format!("{has} finalized MPI"),
-            Condition::Ended(how) => return format!("{has} ended: {how}"),
+            Condition::Ended(_) => return format!("{has} ended: {}", self.end(process)),
             Condition::Unseen(why) => return format!("cannot be seen: {why}"),
             Condition::Starting | Condition::Running => {}
+        }
+        if self.is_busy(index) && !is_stopped(process) {
+            return self.many_calls(process);
         }
         if let Some(call) = process.calls().next() {
             let call = self.call(call);
@@ -415,6 +442,33 @@ impl<'a> Words<'a> {
             return "outside of MPI".to_owned();
         };
         outside(&thread.idle)
+    }
+
+    /// Formats `it ended without MPI_Finalize, after MPI_Barrier at a.c:8`, or `…, in MPI_Recv at a.c:9`.
+    pub fn end(&self, process: &Process) -> String {
+        let Condition::Ended(how) = &process.condition else { return String::new() };
+        let inside = process.threads.iter().find_map(|thread| thread.call.as_ref()).map(place);
+        let after = || {
+            let mut last = process.threads.iter().map(|thread| &thread.idle.after);
+            last.find(|after| !after.is_empty()).map(|after| format!("after {after}"))
+        };
+        let latest = inside.or_else(after).map_or_else(String::new, |latest| format!(", {latest}"));
+        format!("{how}{latest}")
+    }
+
+    /// Formats `making many MPI calls, such as MPI_Win_flush at spin.c:12`.
+    fn many_calls(&self, process: &Process) -> String {
+        let at = |call: &Call| match &call.place {
+            Some(place) => format!("{} at {place}", call.function),
+            None => call.function.to_string(),
+        };
+        let inside = process.calls().find(|call| !call.polling).map(at);
+        let after = || {
+            let mut last = process.threads.iter().map(|thread| &thread.idle.after);
+            last.find(|after| !after.is_empty()).map(ToString::to_string)
+        };
+        let latest = inside.or_else(after).map_or_else(String::new, |latest| format!(", such as {latest}"));
+        format!("making many MPI calls{latest}")
     }
 }
 

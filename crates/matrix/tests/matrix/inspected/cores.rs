@@ -65,12 +65,12 @@ fn postmortem(files: &[String]) -> Result<()> {
         "at crash at inspected.c:",
         "  last call: MPI_Allgather at inspected.c:",
         " before it died\n",
-        "\nranks [0-1,3] wait for rank 2, which has ended: it died of SIGSEGV\n",
+        "\nranks [0-1,3] wait for rank 2, which has ended: it died of SIGSEGV, after",
         "  rank 0: in MPI_Recv at inspected.c:",
         ", waiting for a message from rank 2 with tag 7 on \"solver\", for ",
         "  ranks [1,3]: in MPI_Allreduce at inspected.c:",
         ", not entered by ranks [0,2], for ",
-        "  rank 2: has ended: it died of SIGSEGV\n",
+        "  rank 2: has ended: it died of SIGSEGV, after",
     ] {
         ensure!(output.contains(wanted), "no {wanted:?} in\n{output}{}", outcome.stderr);
     }

@@ -3,7 +3,7 @@
 use super::{Case, Reason};
 use crate::questions::why::blocked::{Blocked, Endless};
 use crate::questions::why::collectives::{self, Mismatch};
-use crate::questions::why::snapshot::{FREED, ProcessIndex, Snapshot};
+use crate::questions::why::snapshot::{ProcessIndex, Snapshot};
 use crate::questions::why::verdict::{Culprit, Kind};
 use std::collections::HashSet;
 
@@ -24,14 +24,14 @@ impl Case<'_> {
         self.is_freed_at_the_end(mismatch) && left()
     }
 
-    /// Whether the ranks that have freed an object are in `MPI_Finalize` or have ended. A library frees its own
-    /// objects there.
+    /// Whether ranks have freed the object in `MPI_Finalize`, or are in it or have ended since. A library frees its
+    /// own objects there.
     fn is_freed_at_the_end(&self, mismatch: &Mismatch<'_>) -> bool {
         let over = |one: &ProcessIndex| {
             self.process(*one).is_some_and(|process| process.is_gone() || collectives::is_finalizing(process))
         };
-        let mut freeing = mismatch.groups.iter().skip(1).flat_map(|(_, ranks)| ranks);
-        mismatch.difference == FREED && freeing.all(over)
+        let freeing = mismatch.freeing();
+        !freeing.is_empty() && freeing.iter().flat_map(|(_, ranks)| ranks).all(over)
     }
 
     fn mismatch(&self, mismatch: &Mismatch<'_>) -> Option<Reason> {
@@ -48,8 +48,8 @@ impl Case<'_> {
         };
         let mut reason = Reason::new(Kind::COLLECTIVE_MISMATCH, verdict, next);
         let suspects = match self.is_freed_at_the_end(mismatch) {
-            true => mismatch.groups.get(1..).unwrap_or_default(),
-            false => mismatch.suspects(),
+            true => mismatch.freeing(),
+            false => mismatch.suspects().iter().collect(),
         };
         for (_, ranks) in suspects {
             let Some(one) = ranks.first() else { continue };

@@ -5,6 +5,7 @@ mod buffered;
 mod elsewhere;
 mod even;
 mod fewer;
+mod grids;
 mod left_out;
 mod misdirected;
 mod mismatch;
@@ -95,7 +96,7 @@ pub fn verdict(first: &Snapshot, second: &Snapshot, seconds: f64) -> Verdict {
     let acts = progress::acts(first, second);
     let mut found = blocked_in(second, &acts, false, &mismatch::endless(second, &acts));
     let case = Case {
-        words: Words::new(second),
+        words: Words::new(second).with_busy(progress::busy(first, second)),
         snapshot: second,
         acts: &acts,
         pairs: OnceCell::new(),

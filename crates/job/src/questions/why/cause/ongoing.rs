@@ -30,23 +30,25 @@ impl Case<'_> {
     /// No process waits for them, but some ranks have ended that should not have.
     fn ended(&self) -> Option<Reason> {
         // A process that never knew its rank has not passed MPI_Init and may not have belonged to the job.
-        let how = |process: &'_ Process| match &process.condition {
-            Condition::Ended(how) if process.rank != u32::MAX => Some(how.clone()),
-            _ => None,
-        };
+        let is_one =
+            |process: &Process| matches!(process.condition, Condition::Ended(_)) && process.rank != u32::MAX;
         let all = || (0..).zip(&self.snapshot.processes);
         if let Some(first) = self.first_to_end() {
             return Some(first);
         }
-        let (one, process) = all().find(|(_, process)| how(process).is_some())?;
-        let (who, how) = (self.all(|process| how(process).is_some()), how(process)?);
-        let verdict = match who.len() {
-            1 => format!("{} has ended: {how}; no rank waits for it", ranks(&who)),
-            _ => format!(
-                "{} have ended (rank {}: {how}); no rank waits for them",
+        let ended: Vec<ProcessIndex> =
+            all().filter(|(_, process)| is_one(process)).map(|(one, _)| one).collect();
+        let one = *ended.first()?;
+        let who = self.words.members(ended.iter().copied());
+        let verdict = match ended.as_slice() {
+            [_] => format!(
+                "{} has ended: {}; no rank waits for it",
                 ranks(&who),
-                self.words.rank(one)
+                self.words.end(self.process(one)?)
             ),
+            several => {
+                format!("{} have ended ({}); no rank waits for them", ranks(&who), self.words.ends(several))
+            }
         };
         let reason = Reason::new(Kind::RANK_GONE, verdict, WHY_GONE);
         Some(reason.blaming(Culprit { ranks: who, ..self.culprit(one) }))
@@ -62,7 +64,7 @@ impl Case<'_> {
         let end = self.process(known.who)?.bad_end?;
         let others = ended().map(|(one, ..)| one).filter(|one| *one != known.who);
         let how = match (&self.process(known.who)?.condition, end.ending) {
-            (Condition::Ended(how), _) => how.to_string(),
+            (Condition::Ended(_), _) => self.words.end(self.process(known.who)?),
             (_, Some(ending)) => format!("it finalized MPI, {ending}"),
             (_, None) => return None,
         };
@@ -165,9 +167,12 @@ impl Case<'_> {
         let is = |index: &ProcessIndex, what: fn(&Process) -> bool| self.process(*index).is_some_and(what);
         let idle = |index: &ProcessIndex| !self.acts(*index) && is(index, is_waiting);
         let all = || (0..).zip(&self.snapshot.processes).map(|(index, _)| index);
+        // One that makes many calls does not wait, whichever of them it is in just now.
+        let goes_on = |peer: ProcessIndex| self.acts(peer) && self.words.is_busy(peer);
         let awaited = |waiting: &[ProcessIndex], waits: &dyn Fn(&Process) -> bool| {
             let mut awaited = cycle::could_help(self.snapshot, waiting.iter().copied());
-            awaited.retain(|peer| self.process(*peer).is_some_and(|process| !waits(process)));
+            awaited
+                .retain(|peer| goes_on(*peer) || self.process(*peer).is_some_and(|process| !waits(process)));
             awaited
         };
         let waiting: Vec<ProcessIndex> = all().filter(idle).collect();
@@ -175,7 +180,7 @@ impl Case<'_> {
         // A process that only polls waits too: the process it polls for holds up all of them, or is all there
         // is to report.
         let only_asks = |index: &ProcessIndex| !self.acts(*index) && is(index, is_asking);
-        let asks = |index: &ProcessIndex| idle(index) || is(index, is_asking);
+        let asks = |index: &ProcessIndex| idle(index) || is(index, is_asking) && !goes_on(*index);
         let (asking, also) = match waiting.is_empty() {
             true => (all().filter(only_asks).collect::<Vec<_>>(), true),
             false => (all().filter(asks).collect(), culprits.iter().any(asks)),

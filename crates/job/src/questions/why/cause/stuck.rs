@@ -18,6 +18,10 @@ pub(super) const MOST_COMPARED: usize = 256;
 /// awaited sender, and only the tag or the communicator differs.
 const MEANT_FOR_IT: u8 = 2;
 
+/// Advice if a rank is in `MPI_Finalize` or past it.
+const LEFT_EARLY: &str =
+    "look for the branch of the program in which that rank leaves earlier than the others";
+
 /// A stuck receive, and a message to its rank that nobody receives and that it may have been meant to take.
 struct Miss<'a> {
     receiver: ProcessIndex,
@@ -64,7 +68,12 @@ impl Case<'_> {
         };
         let gone = self.words.ranks(missed.iter().copied());
         let verdict = format!("{} {} for {gone}{how}", ranks(&waiting), verb(&waiting, "waits", "wait"));
-        let mut reason = Reason::new(Kind::RANK_GONE, verdict, WHY_GONE);
+        let finalized = missed.iter().filter_map(|peer| self.process(*peer));
+        let next = match finalized.into_iter().all(|peer| peer.condition == Condition::Finalized) {
+            true => LEFT_EARLY,
+            false => WHY_GONE,
+        };
+        let mut reason = Reason::new(Kind::RANK_GONE, verdict, next);
         let misses = |one: &ProcessIndex| {
             cycle::waited_for(self.snapshot, [*one]).iter().any(|peer| missed.contains(peer))
         };
@@ -113,6 +122,7 @@ impl Case<'_> {
             return None;
         }
         let (sender, message) = sent;
+        let alike = self.so_did(receiver, receive, sent);
         let (waits, wanted) = (self.words.rank(receiver), self.words.message(&receive.matches));
         let (other, left) = (self.words.rank(sender), self.words.sent(message));
         let (verdict, next) = match &receive.got {
@@ -129,10 +139,14 @@ impl Case<'_> {
                 let before = got.as_ref().map_or_else(String::new, |at| {
                     format!("; one like it was received earlier, at {at}, and may have been meant for this receive")
                 });
+                let so_did = match alike.as_slice() {
+                    [] => String::new(),
+                    others => format!("; so did {}", self.words.ranks(others.iter().copied())),
+                };
                 (
                     format!(
                         "rank {waits} waits for {wanted} that was never sent; rank {other} sent {left} instead, which nobody \
-                         receives{before}"
+                         receives{so_did}{before}"
                     ),
                     what_to_compare(message, &receive.matches),
                 )
@@ -146,8 +160,40 @@ impl Case<'_> {
             _ => [sender, receiver],
         };
         let mut reason = reason.blaming(self.culprit(two[0])).blaming(self.culprit(two[1]));
+        reason.culprits.extend(self.culprits(alike));
         reason.cycle = cycle::cycle(self.snapshot, found);
         Some(reason)
+    }
+
+    /// Returns other ranks from which the same rank awaits the same, and that have sent it the same message instead.
+    fn so_did(
+        &self,
+        receiver: ProcessIndex,
+        receive: &Receive,
+        (sender, sent): Sent<'_>,
+    ) -> Vec<ProcessIndex> {
+        let left = self.pairs().left(receiver).iter().take(MOST_COMPARED);
+        let alike = left.filter(|(from, message)| {
+            *from != sender
+                && (message.comm, message.tag, message.partitioned) == (sent.comm, sent.tag, sent.partitioned)
+                && !self.pairs().is_matched(message)
+        });
+        let senders: HashSet<ProcessIndex> = alike.map(|(from, _)| *from).collect();
+        if receive.matches.from != Peer::One(sender) || senders.is_empty() {
+            return Vec::new();
+        }
+        let needs =
+            self.process(receiver).into_iter().flat_map(Process::calls).flat_map(|call| call.wait.needs());
+        let awaited = needs.filter_map(|need| match need {
+            Need::Message(Receive { matches: Match { from: Peer::One(from), comm, tag, .. }, .. }) => {
+                ((*comm, *tag) == (receive.matches.comm, receive.matches.tag)).then_some(*from)
+            }
+            _ => None,
+        });
+        let mut found: Vec<ProcessIndex> = awaited.filter(|from| senders.contains(from)).collect();
+        found.sort_unstable();
+        found.dedup();
+        found
     }
 
     /// Returns the stuck receive, and the message left over at its rank, that differ least, in at most `most`.
@@ -273,8 +319,7 @@ impl Case<'_> {
         if !culprits.iter().any(|culprit| over(*culprit)) {
             return None;
         }
-        let next = "look for the branch of the program in which that rank leaves earlier than the others";
-        let mut reason = Reason::new(kind, verdict, next);
+        let mut reason = Reason::new(kind, verdict, LEFT_EARLY);
         reason.culprits.extend(self.culprits(culprits));
         Some(reason)
     }

@@ -24,33 +24,43 @@ impl Joiner<'_> {
             return Some(Need::Outside { what, kind: verdict(kind) });
         }
         let (_, me, _) = *self.slot;
-        let makes = |seen: &Observation, means: &dyn Fn(&[u32]) -> bool| {
-            let calls = seen.threads.iter().filter_map(|thread| thread.call.as_ref());
-            calls.flat_map(|call| &call.needs).any(|need| match need {
-                observation::Need::Match { function: other, comm, tag, with, .. } => {
-                    other == function && (*comm, *tag) == at && means(with)
-                }
-                _ => false,
-            })
-        };
         let seen = |index: &ProcessIndex| self.slots.get(*index as usize).and_then(|(_, _, seen)| *seen);
         // Another process's call matches this one if it is for the same group, or involves this process.
         let means = |theirs: &[u32]| match kind {
             Action::Member => theirs == with,
             _ => theirs.contains(&me),
         };
-        let absent =
-            |index: &ProcessIndex| *index != self.me && !seen(index).is_some_and(|seen| makes(seen, &means));
+        let theirs = |index: &ProcessIndex| seen(index).into_iter().flat_map(|seen| meets(seen, function));
+        let makes = |index: &ProcessIndex| theirs(index).any(|(their_at, of)| their_at == at && means(of));
+        let absent = |index: &ProcessIndex| *index != self.me && !makes(index);
         let place = |rank: &u32| {
             let at = self.slots.binary_search_by_key(&(world, *rank), |(world, rank, _)| (*world, *rank));
             at.ok().map(|at| at as ProcessIndex)
         };
         let absent: Vec<ProcessIndex> = with.iter().filter_map(place).filter(absent).collect();
-        let without = absent.iter().filter_map(seen).any(|seen| makes(seen, &|_| true));
-        let same = match (without, kind) {
-            (false, _) => "",
-            (true, Action::Member) => " for the same group",
-            (true, _) => " to meet it",
+        let for_others = absent.iter().flat_map(&theirs).any(|(their_at, _)| their_at == at);
+        let passed =
+            |index: &ProcessIndex| theirs(index).find(|(_, of)| means(of)).map(|(their_at, _)| their_at);
+        // What all of them passed instead, if each makes the call.
+        let other: Option<Vec<(u64, i64)>> = absent.iter().map(passed).collect();
+        let other = other.filter(|other| !other.is_empty());
+        let same = match (for_others, kind, other.as_deref()) {
+            (true, Action::Member, _) => " for the same group".to_owned(),
+            (true, ..) => " to meet it".to_owned(),
+            (false, _, Some([(comm, tag), rest @ ..])) if rest.iter().all(|one| *one == (*comm, *tag)) => {
+                match (*comm == at.0, *comm) {
+                    (true, 0) => ", not with another one".to_owned(),
+                    (true, _) => format!(", not with tag {tag}"),
+                    (false, _) => ", not on another communicator".to_owned(),
+                }
+            }
+            (false, _, Some(_)) => ", not with other tags".to_owned(),
+            (false, ..) => String::new(),
+        };
+        let all_make_it = !absent.is_empty() && absent.iter().all(|index| theirs(index).next().is_some());
+        let kind_of_verdict = match kind {
+            Action::Member if all_make_it => Kind::COLLECTIVE_MISMATCH,
+            _ => verdict(kind),
         };
         let what = format!("call {function} with {tag}{same}");
         // A group is complete only with its last member; for two leaders, one other suffices.
@@ -58,7 +68,7 @@ impl Joiner<'_> {
             by: self.parties.index(absent),
             every: kind == Action::Member,
             what: what.into(),
-            kind: verdict(kind),
+            kind: kind_of_verdict,
         })
     }
 
@@ -67,4 +77,15 @@ impl Joiner<'_> {
         let by = self.parties.not_started(self.slot.0)?;
         Some(Need::Action { by, every: true, what: "call MPI_Init".into(), kind: Kind::RANK_GONE })
     }
+}
+
+/// Returns how the open calls of a function are met by others: communicator and tag, and the other callers.
+fn meets<'o>(seen: &'o Observation, function: &'o str) -> impl Iterator<Item = ((u64, i64), &'o [u32])> {
+    let calls = seen.threads.iter().filter_map(|thread| thread.call.as_ref());
+    calls.flat_map(|call| &call.needs).filter_map(move |need| match need {
+        observation::Need::Match { function: other, comm, tag, with, .. } if other == function => {
+            Some(((*comm, *tag), with.as_slice()))
+        }
+        _ => None,
+    })
 }

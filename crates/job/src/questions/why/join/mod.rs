@@ -11,6 +11,7 @@ mod communicators;
 pub mod compared;
 mod epochs;
 mod failed;
+mod grids;
 mod joined;
 mod locks;
 mod meetings;
@@ -112,13 +113,15 @@ fn made(observations: &[Observation], unseen_because: &str, awaited: &Awaited) -
     unreceived::add(&slots, &communicators, &mut processes);
     buffered::wait(&slots, &communicators, &mut processes);
     let one_sided = neighbors::one_sided(&slots, &communicators);
+    let grids = grids::differing(&slots, &communicators);
     let unequal = unequal::unequal(&slots, &communicators);
     let losses =
         slots.iter().filter_map(|(world, rank, seen)| Some(((*world, Some(*rank)), &(*seen)?.losses)));
     let losses = losses::joined(losses);
     let (communicators, parties) = (communicators.list, parties.list());
     let singletons = singletons(observations);
-    let mut snapshot = Snapshot { processes, communicators, parties, one_sided, unequal, singletons, losses };
+    let mut snapshot =
+        Snapshot { processes, communicators, parties, one_sided, grids, unequal, singletons, losses };
     settled::set_apart(&mut snapshot);
     snapshot
 }

@@ -46,6 +46,8 @@ fn groups_that_disagree_on_the_root_are_a_mismatch_that_lists_each_root() {
     assert!(of.iter().all(|part| nobody.contains(part)), "{nobody}");
     let two = said([Myself, Myself, OfOthers(0), OfOthers(0)]);
     assert!(two.contains("with MPI_ROOT"), "{two}");
+    let blamed = broadcast([Myself, Myself, OfOthers(0), OfOthers(0)]).culprits;
+    assert_eq!(blamed.iter().map(|one| one.ranks.to_string()).collect::<Vec<_>>(), ["[0-1]"], "{two}");
     said([AnotherOfMine, Myself, AnotherOfMine, AnotherOfMine]);
     said([AnotherOfMine, Myself, OfOthers(0), OfOthers(0)]);
     said([OfOthers(0), OfOthers(0), OfOthers(0), OfOthers(0)]);

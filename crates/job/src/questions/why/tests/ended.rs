@@ -23,13 +23,29 @@ fn the_rank_that_was_the_first_to_end_is_named_and_not_those_that_the_launcher_k
     assert_eq!(said.kind, Kind::RANK_GONE);
     assert_eq!(
         said.verdict,
-        "rank 1 was the first to end: it ended without MPI_Finalize: killed by signal 11 (SIGSEGV); before ranks [0,2]"
+        "rank 1 was the first to end: it ended without MPI_Finalize: killed by signal 11 (SIGSEGV), after MPI_Barrier; before ranks [0,2]"
     );
     assert_eq!(said.culprits.iter().map(|one| one.ranks.to_string()).collect::<Vec<_>>(), ["1"]);
     ends(&mut scene, 2, 10, Ending::Exit(1));
     let said = look(&scene);
-    assert!(said.verdict.ends_with("exit status 1; 20.0 ms before ranks [0-1]"), "{}", said.verdict);
+    assert!(
+        said.verdict.ends_with("exit status 1, after MPI_Barrier; 20.0 ms before ranks [0-1]"),
+        "{}",
+        said.verdict
+    );
     // Clocks of different hosts are not compared.
     scene.process(2).host = "other".into();
     assert_eq!(look(&scene).culprits[0].ranks.to_string(), "[0-2]");
+}
+
+#[test]
+fn if_it_is_unknown_which_rank_ended_first_each_is_shown_with_its_last_call() {
+    let mut scene = Scene::of(2);
+    scene.collective(0, "MPI_Barrier", 2);
+    for rank in 0..2 {
+        scene.process(rank).condition = Condition::Ended("killed".into());
+    }
+    let words = "ranks [0-1] have ended (rank 0: killed, in MPI_Barrier at mpi_barrier.c:1; rank 1: killed, after \
+                 MPI_Barrier); no rank waits for them";
+    assert_eq!(look(&scene).verdict, words);
 }

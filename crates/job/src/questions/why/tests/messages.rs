@@ -209,3 +209,18 @@ fn of_two_ranks_that_use_different_communicators_the_one_is_suspect_that_no_othe
     scene.process(1).messaging.get_or_insert_default().received_from.push((1, 0, 4));
     assert_eq!(suspects(&scene), ["2", "0"], "rank 1 has received from rank 0 on the copy too");
 }
+
+#[test]
+fn all_ranks_that_sent_the_same_other_message_to_a_wait_for_several_are_named() {
+    let mut scene = Scene::of(4);
+    let needs = [1, 2, 3].map(|from| Need::Message(receive(Peer::One(from), 5)));
+    scene.call(0, "MPI_Waitany", Wait::Any(needs.into()));
+    scene.sent(1, 0, 6).sent(2, 0, 6).sent(3, 0, 7);
+    for rank in 1..4 {
+        scene.collective(rank, "MPI_Barrier", 1);
+    }
+    let said = look(&scene);
+    assert!(said.verdict.ends_with(" instead, which nobody receives; so did rank 2"), "{}", said.verdict);
+    let blamed: Vec<String> = said.culprits.iter().map(|one| one.ranks.to_string()).collect();
+    assert_eq!(blamed, ["1", "0", "2"]);
+}

@@ -164,3 +164,25 @@ fn a_rank_that_has_left_a_collective_is_not_missing_in_it() {
     let said = look(&scene);
     assert!(!said.problem, "{}", said.verdict);
 }
+
+#[test]
+fn a_rank_that_frees_a_communicator_in_mpi_finalize_while_another_uses_it_is_blamed_alone() {
+    let mut scene = Scene::of(3);
+    scene.collective(1, "MPI_Bcast", 7);
+    scene.left(2, 7, Signature { function: "MPI_Comm_free".into(), ..Signature::default() }).finalize(2);
+    let said = look(&scene);
+    assert_eq!((said.kind, said.culprits[0].ranks.to_string().as_str()), (Kind::COLLECTIVE_MISMATCH, "2"));
+    assert_eq!(said.culprits.len(), 1);
+    // A message of that rank is missing: the rest follows from that.
+    scene.receive(0, Peer::One(2), 3);
+    let said = look(&scene);
+    assert_eq!(said.kind, Kind::MESSAGE_NEVER_SENT, "{}", said.verdict);
+    // If most have freed it, the other one has made a call too many.
+    let mut scene = Scene::of(3);
+    for rank in [0, 2] {
+        scene.left(rank, 7, Signature { function: "MPI_Comm_free".into(), ..Signature::default() });
+        scene.finalize(rank);
+    }
+    scene.collective(1, "MPI_Bcast", 7);
+    assert_eq!(look(&scene).culprits[0].ranks.to_string(), "1");
+}

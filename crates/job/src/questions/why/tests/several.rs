@@ -88,7 +88,9 @@ fn ranks_that_ended_in_different_ways_are_described_separately() {
     scene.process(1).condition = Condition::Ended("killed".into());
     scene.process(2).condition = Condition::Ended("exit status 3".into());
     let said = look(&scene).verdict;
-    assert!(said.contains("rank 1: has ended: killed; rank 2: has ended: exit status 3"), "{said}");
+    let words =
+        "rank 1: has ended: killed, after MPI_Barrier; rank 2: has ended: exit status 3, after MPI_Barrier";
+    assert!(said.contains(words), "{said}");
 }
 
 #[test]
@@ -176,12 +178,29 @@ fn a_rank_that_waits_for_a_spinning_one_is_not_running() {
     let outside = Need::Outside { what: "one-sided synchronization".into(), kind: Kind::RMA };
     scene.call(0, "MPI_Win_flush", Wait::All(vec![outside]));
     let mut later = scene.clone();
-    later.process(0).threads[0].steps += 1000;
+    later.process(0).threads[0].steps += 10;
     let said = verdict(&scene.0, &later.0, 1.0);
     assert_eq!(said.kind, Kind::SLOW, "{}", said.verdict);
     let words = "rank 1 waits for rank 0: in MPI_Win_flush at mpi_win_flush.c:1, waiting for one-sided \
                  synchronization, and completed calls in the meantime";
     assert_eq!(said.verdict, words);
+}
+
+#[test]
+fn ranks_that_make_many_calls_are_waited_for_whatever_they_are_in_at_the_moment() {
+    let mut scene = Scene::of(3);
+    scene.collective(0, "MPI_Barrier", 1);
+    let outside = Need::Outside { what: "one-sided synchronization".into(), kind: Kind::RMA };
+    scene.call(2, "MPI_Win_flush", Wait::All(vec![outside]));
+    let mut later = scene.clone();
+    for rank in [1, 2] {
+        let thread = &mut later.process(rank).threads[0];
+        (thread.steps, thread.idle.after) = (5000, "MPI_Win_flush at mpi_win_flush.c:1".into());
+    }
+    let said = verdict(&scene.0, &later.0, 1.0);
+    let words =
+        "rank 0 waits for ranks [1-2]: making many MPI calls, such as MPI_Win_flush at mpi_win_flush.c:1";
+    assert_eq!((said.kind, said.verdict.as_str()), (Kind::SLOW, words));
 }
 
 #[test]

@@ -360,10 +360,22 @@ pub fn join<A: Abi>(call: &Call<A>, result: c_int, _: c_int, new: *mut A::Handle
 pub fn get_parent<A: Abi>(call: &Call<A>, result: c_int, parent: *mut A::Handle) {
     let Some(writer) = succeeded::<A>(result) else { return };
     let Some(handle) = made::<A>(parent) else { return };
-    if tables::comm::<A>(handle).is_none() {
+    let site = Site::of(call);
+    if let Some(record) = tables::comm::<A>(handle) {
+        // Entered at the start: from now on it is the program's.
+        let head = &record.head;
+        if head.made_by.get() == 0 {
+            head.seq.write(|| {
+                head.made_by.set(site.function as u16);
+                head.made_at.set(site.at);
+                head.made_from.set(site.from);
+            });
+            facts::created(SectionKind::COMMS, head);
+        }
+    } else {
         let theirs = PARENTS_NAME.load(Ordering::Relaxed);
         let name = if theirs != 0 { theirs } else { hash::mix(world_name(), 3) };
-        enter::<A>(writer, Site::of(call), handle, &Origin::of(None), |_| name);
+        enter::<A>(writer, site, handle, &Origin::of(None), |_| name);
     }
 }
 

@@ -164,6 +164,18 @@ pub fn initialized<A: Abi>(writer: &'static Writer) {
             });
         }
     }
+    enter_parent::<A>(writer);
+}
+
+/// Enters the intercommunicator to the processes that spawned this world, if they identify it: they may use it and
+/// wait for this process, even if it never asks for it. It counts as the program's once it is asked for.
+fn enter_parent<A: Abi>(writer: &'static Writer) {
+    let theirs = PARENTS_NAME.load(Ordering::Relaxed);
+    let Some(null) = real::predefined::<A>("MPI_COMM_NULL").filter(|_| theirs != 0) else { return };
+    let mut parent = null;
+    if real::comm_get_parent::<A>(&mut parent) == Some(A::SUCCESS) && parent != null {
+        enter::<A>(writer, Site::NONE, parent, &Origin::of(None), |_| theirs);
+    }
 }
 
 fn predefined(
