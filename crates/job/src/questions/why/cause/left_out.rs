@@ -7,7 +7,7 @@
 //! reached counts only if the others have sent to just the waiting rank (a single other one with the tag that
 //! is awaited), or if it is the only one of many that was not there.
 
-use super::stuck::{OTHER_SENDER, distance};
+use super::distance::{OTHER_SENDER, distance};
 use super::{Case, Reason};
 use crate::questions::why::blocked::Blocked;
 use crate::questions::why::snapshot::{CommIndex, MessageCalls, Need, Peer, Process, ProcessIndex};

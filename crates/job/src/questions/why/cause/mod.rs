@@ -2,6 +2,7 @@
 
 mod action;
 mod buffered;
+mod distance;
 mod elsewhere;
 mod even;
 mod fewer;

@@ -1,5 +1,6 @@
 //! Some processes can never go on.
 
+use super::distance::distance;
 use super::left_out::SEVERAL;
 use super::{Case, Reason, WHY_GONE};
 use crate::questions::why::blocked::Blocked;
@@ -372,25 +373,5 @@ fn what_to_compare(sent: &Message, wanted: &Match) -> &'static str {
             "a partitioned receive can only receive a message of a partitioned send (MPI_Psend_init)"
         }
         _ => "compare source, tag and communicator of the receive with those of the send",
-    }
-}
-
-/// The distance of a message that differs from the awaited one only in its sender.
-pub(super) const OTHER_SENDER: u8 = 3;
-
-/// Returns how much a message differs from what a receive wants; `None` if they are unrelated.
-pub(super) fn distance(receive: &Receive, (sender, message): Sent<'_>) -> Option<u8> {
-    let wanted = &receive.matches;
-    let from = wanted.from == Peer::Any || wanted.from == Peer::One(sender);
-    let comm = wanted.comm == message.comm;
-    let tag = wanted.tag.is_none_or(|tag| tag == message.tag);
-    let same_sort = wanted.partitioned == message.partitioned;
-    match (from, comm, tag) {
-        // Otherwise it would match, and the receive would have it.
-        (true, true, true) if !same_sort => Some(1),
-        (true, true, false) => Some(1),
-        (true, false, true) => Some(2),
-        (false, true, true) => Some(OTHER_SENDER),
-        _ => None,
     }
 }

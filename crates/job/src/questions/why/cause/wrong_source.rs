@@ -3,7 +3,7 @@
 //! A rank that takes one message of each of several others in turn also has messages waiting that it has not
 //! come to. It has received from others before, though not from the one whose message waits.
 
-use super::stuck::{OTHER_SENDER, distance};
+use super::distance::{OTHER_SENDER, distance};
 use super::{Case, Reason};
 use crate::questions::why::blocked::Blocked;
 use crate::questions::why::collectives;
