@@ -122,11 +122,11 @@ impl Case<'_> {
     /// others have.
     pub(super) fn least_of_tag(&self, waits: ProcessIndex, receive: &Receive, alike: usize) -> Option<Least> {
         let (on, tag) = (receive.matches.comm, receive.matches.tag?);
-        let receiver = self.process(waits).filter(|process| !process.lost)?;
+        self.process(waits).filter(|process| !process.lost)?;
         let comm = self.snapshot.communicators.get(on as usize)?;
         let others = comm.members.iter().copied().filter(|one| *one != waits).take(MOST_COMPARED);
         let (others, missing): (Vec<_>, Vec<_>) =
-            others.partition(|one| receiver.has_received(on, *one, tag));
+            others.partition(|one| self.has_sent((*one, waits), on, tag));
         let [by] = missing[..] else { return None };
         let known = self.process(by).is_some_and(|process| !process.lost && process.messaging.is_some());
         let certain = known && others.len() >= alike && !self.held_up(by, waits);

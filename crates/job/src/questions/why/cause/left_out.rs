@@ -10,7 +10,7 @@
 use super::distance::{OTHER_SENDER, distance};
 use super::{Case, Reason};
 use crate::questions::why::blocked::Blocked;
-use crate::questions::why::snapshot::{CommIndex, MessageCalls, Need, Peer, Process, ProcessIndex};
+use crate::questions::why::snapshot::{CommIndex, Message, MessageCalls, Need, Peer, Process, ProcessIndex};
 use crate::questions::why::verdict::Kind;
 use crate::questions::why::words::{ranks, verb};
 use crate::questions::why::{collectives, cycle};
@@ -188,8 +188,19 @@ impl Case<'_> {
             Need::Receiver(message) => (index, missing.waits, Some(message.tag)),
             _ => return false,
         };
-        let receiver = self.process(receiver);
-        tag.is_none_or(|tag| receiver.is_some_and(|one| one.has_received(missing.comm, sender, tag)))
+        tag.is_none_or(|tag| self.has_sent((sender, receiver), missing.comm, tag))
+    }
+
+    /// Whether a process has sent another one a message with this tag, whether or not that has received it.
+    pub(super) fn has_sent(
+        &self,
+        (sender, receiver): (ProcessIndex, ProcessIndex),
+        comm: CommIndex,
+        tag: i32,
+    ) -> bool {
+        let is_it = |message: &Message| (message.to, message.comm, message.tag) == (receiver, comm, tag);
+        self.process(receiver).is_some_and(|one| one.has_received(comm, sender, tag))
+            || self.process(sender).is_some_and(|one| one.sent.iter().any(is_it))
     }
 
     /// Whether a process has sent to the rank that waits for a message, or received from the rank that waits

@@ -2,8 +2,8 @@
 
 use super::look;
 use crate::questions::why::Kind;
-use crate::questions::why::scene::{Scene, WORLD};
-use crate::questions::why::snapshot::{MessageCalls, Peer, ProcessIndex};
+use crate::questions::why::scene::{Scene, WORLD, receive};
+use crate::questions::why::snapshot::{MessageCalls, Need, Peer, ProcessIndex, Wait};
 
 /// A rank has sent or received at a line `count` times.
 fn calls(scene: &mut Scene, rank: ProcessIndex, sends: bool, count: u64) {
@@ -144,6 +144,14 @@ fn a_single_other_rank_is_compared_only_by_messages_of_the_awaited_tag() {
         partners(&mut scene, 1, 0);
         assert_eq!(look(&scene).kind, kind, "tag {tag}");
     }
+    // Its message has arrived in a call that waits for both.
+    let mut scene = Scene::of(3);
+    let needs = [1, 2].map(|from| Need::Message(receive(Peer::One(from), 7)));
+    scene.call(0, "MPI_Waitall", Wait::All(needs.into())).sent(1, 0, 7);
+    scene.collective(1, "MPI_Barrier", 1).collective(2, "MPI_Barrier", 1);
+    calls(&mut scene, 1, true, 1);
+    scene.process(1).messaging.get_or_insert_default().sent_to.push((WORLD, 0, 1));
+    assert_eq!(look(&scene).kind, Kind::MESSAGE_NEVER_SENT);
 }
 
 #[test]
