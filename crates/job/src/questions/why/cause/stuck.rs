@@ -117,9 +117,7 @@ impl Case<'_> {
         if let Some(reason) = other.or_else(|| self.several_senders(receiver, receive, sent)) {
             return Some(reason);
         }
-        // It has sent what is awaited, which another rank has not, and is ahead.
-        let least = (receive.matches.from == Peer::Any).then(|| self.least_of_tag(receiver, receive, 1));
-        if least.flatten().is_some_and(|least| least.by != sent.0) {
+        if self.is_ahead(receiver, receive, sent.0) {
             return None;
         }
         let (sender, message) = sent;
@@ -164,6 +162,15 @@ impl Case<'_> {
         reason.culprits.extend(self.culprits(alike));
         reason.cycle = cycle::cycle(self.snapshot, found);
         Some(reason)
+    }
+
+    /// Whether a sender has already sent what is awaited from any rank, and another one has not.
+    fn is_ahead(&self, receiver: ProcessIndex, receive: &Receive, sender: ProcessIndex) -> bool {
+        let Match { from: Peer::Any, comm, tag: Some(tag), .. } = receive.matches else { return false };
+        let members = self.snapshot.communicators.get(comm as usize).map_or(&[][..], |comm| &comm.members);
+        let mut others = members.iter().filter(|one| **one != receiver).take(MOST_COMPARED);
+        let has_sent = |one: ProcessIndex| self.has_sent((one, receiver), comm, tag);
+        has_sent(sender) && others.any(|one| !has_sent(*one))
     }
 
     /// Returns other ranks from which the same rank awaits the same, and that have sent it the same message instead.

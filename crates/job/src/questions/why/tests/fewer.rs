@@ -162,6 +162,10 @@ fn a_rank_that_has_sent_what_is_awaited_is_not_blamed_for_what_it_sends_next() {
     ahead.sent(3, 0, 8);
     let said = look(&ahead);
     assert!(said.verdict.contains("rank 2 has sent no message with tag 7"), "{}", said.verdict);
+    // Also if that rank is held up.
+    ahead.receive(2, Peer::One(3), 9);
+    let said = look(&ahead);
+    assert!(!said.verdict.contains("with tag 8"), "{}", said.verdict);
     // All have sent it before: the last message of one has another tag.
     let mut other = collected(4, &[1, 2, 3]);
     other.sent(3, 0, 8);
