@@ -157,7 +157,7 @@ static void worker_gives_up(void)
     while (rank == 0 && stopped < size - 1) {
         MPI_Recv(&asks, 1, MPI_INT, MPI_ANY_SOURCE, 1, MPI_COMM_WORLD, &status); /* here: worker_gives_up */
         value = given;
-        if (given++ < 10 * ROUNDS)
+        if (given++ < 10 * ROUNDS || status.MPI_SOURCE == 3)
             send(status.MPI_SOURCE, 3, MPI_COMM_WORLD);
         else
             send(status.MPI_SOURCE, 4, MPI_COMM_WORLD), stopped++;
