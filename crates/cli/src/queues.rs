@@ -12,10 +12,11 @@ use std::process::ExitCode;
 
 /// Show unreceived messages and posted receives over all ranks
 ///
-/// One table per communicator; equal entries share a row. "posted": a receive without a matching message; "unexpected": a message
-/// without a matching posted receive; "paired": both exist; "matched": a probe (MPI_Mprobe) has taken the
-/// message and nothing has received it. Ranks are those of MPI_COMM_WORLD. No rank is stopped or slowed. Exit
-/// status: 0 everything is shown, 1 part of the job could not be read, 2 nothing could be read.
+/// One table per communicator; equal entries share a row. "posted": a receive without a matching message;
+/// "unexpected": a message without a matching posted receive; "paired": both exist; "matched": a probe
+/// (MPI_Mprobe) has taken the message and nothing has received it. Ranks are those of MPI_COMM_WORLD. No rank is
+/// stopped or slowed. Exit status: 0 everything is shown, 1 part of the job could not be read, 2 nothing could be
+/// read.
 #[derive(clap::Args)]
 pub struct Options {
     /// A job, the process id of a rank or of its launcher, an evidence file, the directory of `run --out`, or

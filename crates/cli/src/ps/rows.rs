@@ -4,6 +4,7 @@
 use crate::render::{Table, age, or_dash, span};
 use mpiscope_job::Members;
 use mpiscope_job::model::rank_status::{CallStatus, PeerRank, RankStatus, ThreadStatus};
+use mpiscope_job::observation::is_stopped;
 
 /// A row, shared by all ranks that do the same.
 #[derive(Debug, Clone)]
@@ -83,7 +84,7 @@ fn rank_rows(rank: &RankStatus) -> Vec<Row> {
 }
 
 fn state(rank: &RankStatus, thread: &ThreadStatus, several: bool) -> String {
-    let stopped = thread.doing.as_deref().filter(|doing| doing.starts_with("stopped"));
+    let stopped = thread.doing.as_deref().filter(|doing| is_stopped(doing));
     let state = match (&thread.call, rank.state.as_str()) {
         (_, "running") if stopped.is_some() => outside(stopped).to_owned(),
         (_, "running") if thread.polling_s.is_some() => "polling".to_owned(),

@@ -379,7 +379,7 @@ impl<S: Source> Reader<'_, '_, S> {
             "MPI_Comm_accept" => "a client that connects",
             "MPI_Comm_connect" => "a server that accepts",
             "MPI_Comm_join" => "the process at the other end of the socket",
-            _ => "the processes that are spawned to call MPI_Init",
+            _ => return outside("the processes that are spawned to call MPI_Init", Action::Start),
         };
         outside(what, Action::Partner)
     }

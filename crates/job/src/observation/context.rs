@@ -2,6 +2,12 @@
 
 use crate::model::process::Process;
 
+/// Whether what a thread does, as text for users, is that it was stopped.
+#[must_use]
+pub fn is_stopped(doing: &str) -> bool {
+    doing.starts_with("stopped")
+}
+
 /// What the system knows about threads, where it can be asked: their state and the innermost frame of user
 /// code. A context that cannot answer a question keeps the default method.
 pub trait Context {
@@ -12,7 +18,7 @@ pub trait Context {
 
     /// Returns what has stopped a thread, inside or outside MPI: `stopped by a signal`; `None` if nothing has.
     fn stopped(&self, tid: u32) -> Option<String> {
-        Some(self.doing(tid)).filter(|doing| doing.starts_with("stopped"))
+        Some(self.doing(tid)).filter(|doing| is_stopped(doing))
     }
 
     /// Returns the innermost frame of user code: `function at file:line`.

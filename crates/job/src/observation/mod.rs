@@ -27,7 +27,7 @@ mod thread_level;
 pub mod windows;
 
 pub use arguments::Wrong;
-pub use context::Context;
+pub use context::{Context, is_stopped};
 pub use faults::Fault;
 pub use history::History;
 pub use ledger::Ledger;
@@ -364,6 +364,8 @@ pub enum Action {
     Member,
     /// Another job.
     Partner,
+    /// Processes that a launcher starts.
+    Start,
     /// Storage.
     File,
     /// Unknown.

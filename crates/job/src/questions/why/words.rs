@@ -6,7 +6,7 @@ use super::snapshot::{
     Snapshot, Unequal, Wait,
 };
 use crate::jobs::worlds::Members;
-use crate::observation::RootBetween;
+use crate::observation::{self, RootBetween};
 use mpiscope_image::mixture::Mixture;
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -479,7 +479,7 @@ pub fn is_stopped(process: &Process) -> bool {
 
 /// Returns what has stopped the process: `stopped by a signal`.
 fn stopped_by(process: &Process) -> Option<&str> {
-    process.threads.iter().map(|thread| &*thread.idle.doing).find(|doing| doing.starts_with("stopped"))
+    process.threads.iter().map(|thread| &*thread.idle.doing).find(|doing| observation::is_stopped(doing))
 }
 
 /// Returns what a member sends to all and what it expects from all, if anything.

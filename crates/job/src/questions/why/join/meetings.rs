@@ -2,12 +2,14 @@
 //! communicator: by a tag, or because there is no communicator yet.
 
 use super::{Joiner, Observation, observation, verdict};
-use crate::observation::Action;
+use crate::observation::{Action, Call};
 use crate::questions::why::Kind;
 use crate::questions::why::snapshot::{Need, ProcessIndex};
 
 /// Maximum size of a group that is examined for every member, for calls matched by a tag.
 const MOST_MET: usize = 1 << 10;
+/// Seconds that a launcher may take to start processes before these are said to be missing.
+const STARTING: f64 = 10.0;
 
 impl Joiner<'_> {
     /// Others must make the matching call; `None` if they do.
@@ -79,6 +81,12 @@ impl Joiner<'_> {
     }
 }
 
+/// What a call needs from processes that are not observed.
+pub(super) fn outside(call: &Call, what: &str, kind: Action) -> Need {
+    let starting = kind == Action::Start && call.age_s.is_none_or(|age_s| age_s < STARTING);
+    Need::Outside { what: what.into(), kind: if starting { Kind::RUNNING } else { verdict(kind) } }
+}
+
 /// Returns how the open calls of a function are met by others: communicator and tag, and the other callers.
 fn meets<'o>(seen: &'o Observation, function: &'o str) -> impl Iterator<Item = ((u64, i64), &'o [u32])> {
     let calls = seen.threads.iter().filter_map(|thread| thread.call.as_ref());
@@ -88,4 +96,21 @@ fn meets<'o>(seen: &'o Observation, function: &'o str) -> impl Iterator<Item = (
         }
         _ => None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spawned_processes_are_missing_only_once_a_launcher_had_time_to_start_them() {
+        let kind = |age_s, action| {
+            let call = Call { age_s: Some(age_s), ..Call::default() };
+            let Need::Outside { kind, .. } = outside(&call, "others", action) else { panic!("another need") };
+            kind
+        };
+        assert_eq!(kind(STARTING / 2.0, Action::Start), Kind::RUNNING);
+        assert_eq!(kind(STARTING * 2.0, Action::Start), Kind::NO_PARTNER);
+        assert_eq!(kind(STARTING / 2.0, Action::Partner), Kind::NO_PARTNER);
+    }
 }

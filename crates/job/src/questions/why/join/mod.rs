@@ -349,9 +349,7 @@ impl<'a> Joiner<'a> {
             observation::Need::Start => return self.start().into_iter().collect(),
             observation::Need::Lock { window, target, name } => Some(self.lock(seen, *window, *target, name)),
             observation::Need::Own { what, kind } => Some(self.action(vec![self.me], what, verdict(*kind))),
-            observation::Need::Outside { what, kind } => {
-                Some(Need::Outside { what: what.as_str().into(), kind: verdict(*kind) })
-            }
+            observation::Need::Outside { what, kind } => Some(meetings::outside(call, what, *kind)),
         };
         // A process outside what was observed may always act.
         vec![
@@ -488,7 +486,7 @@ fn verdict(action: Action) -> Kind {
         Action::Rma => Kind::RMA,
         Action::Partition => Kind::PARTITION_NOT_READY,
         Action::Request => Kind::REQUEST_NOT_COMPLETED,
-        Action::Partner => Kind::NO_PARTNER,
+        Action::Partner | Action::Start => Kind::NO_PARTNER,
         Action::Member => Kind::COLLECTIVE_NOT_ENTERED,
         Action::File => Kind::FILE,
         Action::Unknown => Kind::RUNNING,
