@@ -59,6 +59,7 @@ mod tests {
     use std::os::fd::IntoRawFd;
     use std::os::unix::net::UnixStream;
     use std::thread;
+    use std::time::Instant;
 
     /// Acts as a collector that sends these bytes: one after the first message, one after the next. Returns
     /// what it has read.
@@ -88,6 +89,14 @@ mod tests {
         let (met, read) = asked(b"hn", 0, Role::Comes);
         assert_eq!(met, Some(false));
         assert!(read.starts_with(b"MPSM"));
+    }
+
+    #[test]
+    fn a_collector_that_does_not_answer_delays_a_call_only_for_a_while() {
+        let (ours, _silent) = UnixStream::pair().unwrap();
+        let begin = Instant::now();
+        assert!(Relay::at(Socket::of(ours.into_raw_fd()).unwrap(), 7, Role::Offers).is_none());
+        assert!((REGISTER..REGISTER * 3).contains(&begin.elapsed()));
     }
 
     #[test]
