@@ -6,6 +6,7 @@ use super::describe::{Fact, Summary};
 use super::shared::{self, Alike, Fold, Groups, Likeness, Place};
 use anyhow::Result;
 use mpiscope_job::Members;
+use mpiscope_job::base::json;
 use mpiscope_job::jobs::merge::{Merged, MergedObject};
 use mpiscope_job::model::objects::{Hex, Kind, Object};
 use mpiscope_job::questions::leaks::{Count, Leak};
@@ -326,7 +327,7 @@ pub fn write(found: &mut Inspection, wanted: &Wanted, out: &mut dyn Write) -> Re
         leaks: wanted.leaks.then(|| counts::joined(found, wanted.kind)),
         errors: Errors { before: &found.problems, joined: &joined },
     };
-    serde_json::to_writer(&mut out, &report)?;
+    json::write(&mut out, &report)?;
     writeln!(out)?;
     out.flush()?;
     found.problems.extend(joined.into_inner().problems);

@@ -4,6 +4,7 @@ use super::escape::escape;
 use super::fit::{indentation, wrap};
 use super::{Colour, Paged, Table, Terminal};
 use anyhow::{Context, Result};
+use mpiscope_job::base::json;
 use serde::Serialize;
 use std::io::{self, BufWriter, Write};
 
@@ -144,7 +145,7 @@ impl<W: Write> Screen<W> {
     /// # Errors
     /// If the output cannot be written, except because its reader has gone.
     pub fn json(&mut self, value: &impl Serialize) -> Result<()> {
-        unless_gone(serde_json::to_writer(&mut self.out, value).context(NOT_WRITTEN))?;
+        unless_gone(json::write(&mut self.out, value).context(NOT_WRITTEN))?;
         unless_gone(writeln!(self.out).context(NOT_WRITTEN))
     }
 

@@ -7,6 +7,7 @@
 use super::follow::Seen;
 use super::protocol::{self, Kind, Message, VERSION};
 use super::rendezvous;
+use mpiscope_job::base::json;
 use mpiscope_job::jobs::job::Job;
 use mpiscope_job::performance::monitor::Followed;
 use mpiscope_job::sources::procfs::{self, Environment};
@@ -54,7 +55,7 @@ fn write(followed: &Followed, socket: UnixStream) -> io::Result<()> {
     socket.set_nonblocking(false)?;
     socket.set_write_timeout(Some(PATIENCE))?;
     let mut out = BufWriter::new(socket);
-    serde_json::to_writer(&mut out, followed)?;
+    json::write(&mut out, followed)?;
     out.flush()
 }
 

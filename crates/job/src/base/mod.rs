@@ -6,6 +6,7 @@ pub mod clock_offset;
 pub mod draft;
 pub(crate) mod host_name;
 pub mod identity;
+pub mod json;
 pub mod modules;
 pub mod parallel;
 pub mod quantity;

@@ -2,6 +2,7 @@
 //! user's runtime directory.
 
 use crate::base::draft::Draft;
+use crate::base::json;
 use crate::jobs::job::{Job, Parts, Starter};
 use crate::jobs::scheduler::SlurmId;
 use crate::runtime;
@@ -72,7 +73,7 @@ fn announce_in(
     let path = place(folder, &HostIdentity::here(), pid);
     let what = Announced { job: job.to_owned(), pid, began, hosts: hosts.to_vec(), slurm };
     let draft = Draft::private(&path)?;
-    draft.file().write_all(&serde_json::to_vec(&what)?)?;
+    draft.file().write_all(&json::text(&what)?)?;
     draft.publish()?;
     Ok(Announcement(path))
 }

@@ -9,6 +9,7 @@ use self::disk::Disk;
 use crate::Error;
 use crate::base::clock::Moment;
 use crate::base::draft::Draft;
+use crate::base::json;
 use crate::base::refusal::Refusal;
 use crate::hosts::other_hosts::Elsewhere;
 use crate::jobs::acquire::{Entry, ProcessLocation};
@@ -164,7 +165,7 @@ pub fn add(path: &Path, followed: &Followed) -> Result<(), Error> {
     let file = File::options().read(true).write(true).open(path).map_err(fail)?;
     let mut zip = ZipWriter::new_append(Disk::new(&file)).map_err(|why| fail(why.into()))?;
     zip.start_file(FOLLOWED, options()).map_err(|why| fail(why.into()))?;
-    serde_json::to_writer(&mut zip, followed).map_err(|why| fail(why.into()))?;
+    json::write(&mut zip, followed).map_err(|why| fail(why.into()))?;
     zip.finish().map_err(|why| fail(why.into()))?.finish().map_err(fail)
 }
 
@@ -330,7 +331,7 @@ impl<'a> Archive<'a> {
 
     fn text(&mut self, name: &str, value: &impl Serialize) -> std::io::Result<()> {
         self.begin(name)?;
-        serde_json::to_writer(&mut self.zip, value).map_err(std::io::Error::from)
+        json::write(&mut self.zip, value).map_err(std::io::Error::from)
     }
 
     fn begin(&mut self, name: &str) -> std::io::Result<()> {

@@ -9,6 +9,7 @@ use crate::whole_file;
 use anyhow::Result;
 use ends::ends;
 use mpiscope_job::Members;
+use mpiscope_job::base::json;
 use mpiscope_job::jobs::evidence::ProcessEnd;
 use mpiscope_job::jobs::losses;
 use mpiscope_job::model::process::Ending;
@@ -72,15 +73,16 @@ pub fn deliver(options: &Options, job: &str, report: JobReport, scope: Scope, sc
         return;
     }
     let terminal = screen.as_ref().map_or_else(|| Terminal::of(&io::stderr()), Terminal::of);
-    let text = match serde_json::to_string(&*document) {
-        Ok(json) if options.json => json + "\n",
-        _ => lines(&report, &scope, &options.program, written.as_deref(), terminal).join("\n") + "\n",
-    };
+    let json = if options.json { json::text(&*document).ok() } else { None };
+    let mut text = json.unwrap_or_else(|| {
+        lines(&report, &scope, &options.program, written.as_deref(), terminal).join("\n").into_bytes()
+    });
+    text.push(b'\n');
     // Written in one piece so that output of ranks does not interleave; a closed standard error is not an
     // error.
-    let shown = screen.is_some_and(|mut screen| screen.write_all(text.as_bytes()).is_ok());
+    let shown = screen.is_some_and(|mut screen| screen.write_all(&text).is_ok());
     if !shown {
-        let _closed = io::stderr().lock().write_all(text.as_bytes());
+        let _closed = io::stderr().lock().write_all(&text);
     }
 }
 

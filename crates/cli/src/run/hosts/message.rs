@@ -3,6 +3,7 @@
 
 use super::meetings::Role;
 use super::sealed::Sealed;
+use mpiscope_job::base::json;
 use mpiscope_job::questions::live::Progress;
 use serde::{Deserialize, Serialize};
 use std::io::{self, Read, Write};
@@ -76,7 +77,7 @@ pub enum Message {
 }
 
 pub fn send(to: &mut Sealed, message: &Message) -> io::Result<()> {
-    let text = serde_json::to_vec(message)?;
+    let text = json::text(message)?;
     let len = u32::try_from(text.len()).map_err(io::Error::other)?;
     to.write_all(&[&len.to_be_bytes(), text.as_slice()].concat())
 }

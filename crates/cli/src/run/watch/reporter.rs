@@ -8,6 +8,7 @@ use crate::run::hosts::{FromHost, join};
 use crate::run::{Options, evidence, signals};
 use crate::whole_file;
 use crate::why::{output, twice};
+use mpiscope_job::base::json;
 use mpiscope_job::hosts::other_hosts::Elsewhere;
 use mpiscope_job::jobs::discover::discover;
 use mpiscope_job::jobs::evidence::{HANG, ProcessEnd, hang_file};
@@ -288,7 +289,7 @@ impl Reporter {
     fn keep(&self, found: &Verdict) {
         let Some(dir) = &self.out else { return };
         let file = dir.join("why.json");
-        let written = serde_json::to_vec(found).map_err(anyhow::Error::from);
+        let written = json::text(found).map_err(anyhow::Error::from);
         if let Err(why) = written.and_then(|text| whole_file::write(&file, &text)) {
             complain("run", &format!("{why:#}; the verdict was not written"));
         }

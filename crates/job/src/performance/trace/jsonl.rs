@@ -2,6 +2,7 @@
 //! `event`.
 
 use super::{Call, End, JobTrace, Message};
+use crate::base::json;
 use serde::Serialize;
 use std::io::{self, Write};
 
@@ -200,7 +201,7 @@ pub fn write(trace: &JobTrace, out: &mut dyn Write) -> io::Result<()> {
 }
 
 fn line(out: &mut dyn Write, value: &Line<'_>) -> io::Result<()> {
-    serde_json::to_writer(&mut *out, value)?;
+    json::write(out, value)?;
     out.write_all(b"\n")
 }
 
