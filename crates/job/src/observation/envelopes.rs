@@ -11,13 +11,15 @@ use std::collections::HashMap;
 /// Maximum number of envelopes read per ring.
 const MOST: u64 = 1 << 16;
 
-/// Both rings, each oldest first.
+/// Both rings, each oldest first, and what they do not show.
 #[derive(Debug, Default)]
 pub struct Envelopes {
     /// Messages sent.
     pub sent: Vec<Message>,
     /// Messages received.
     pub received: Vec<Message>,
+    /// Number of receives that were cancelled in time.
+    pub cancelled_receives: u64,
 }
 
 /// Reads the current contents of the rings.
@@ -35,6 +37,7 @@ fn rings<S: Source>(rank: &Rank<'_, S>) -> Option<Envelopes> {
     Some(Envelopes {
         sent: ring(first, totals.envelopes_sent.get()),
         received: ring(first.checked_add(capacity)?, totals.envelopes_received.get()),
+        cancelled_receives: totals.cancelled_receives.get(),
     })
 }
 

@@ -115,6 +115,9 @@ pub struct Observation {
     pub sent: Vec<Message>,
     /// Recently received messages.
     pub received: Vec<Message>,
+    /// Number of receives it cancelled before a message arrived.
+    #[serde(default)]
+    pub cancelled_receives: u64,
     /// Its calls that send and receive, by source line; only if it is waiting in a collective.
     #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
     pub message_calls: Box<[MessageCalls]>,

@@ -56,6 +56,7 @@ pub fn observe<S: Source>(rank: &Rank<'_, S>, context: &dyn Context) -> Observat
         losses: process.losses.clone(),
         sent: envelopes.sent,
         received: envelopes.received,
+        cancelled_receives: envelopes.cancelled_receives,
         message_calls,
         faults: faults::read(rank),
         forbidden: thread_level::read(rank, context.ended().is_some()),

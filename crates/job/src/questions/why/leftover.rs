@@ -1,9 +1,10 @@
-//! Messages to stuck processes that match none of their receives: often the other half of the mistake.
+//! Messages to stuck processes that match none of their receives: often the other half of the mistake. And the
+//! receives that their receivers have cancelled, which may have been meant for them.
 
 use super::blocked::Blocked;
 use super::evidence::bounded;
 use super::messages::Pairs;
-use super::snapshot::{CommIndex, ProcessIndex};
+use super::snapshot::{CommIndex, Process, ProcessIndex};
 use super::verdict::Evidence;
 use super::words::{Words, ranks, size, verb};
 use std::collections::HashMap;
@@ -53,4 +54,32 @@ pub fn leftover(words: &Words<'_>, pairs: &Pairs<'_>, blocked: &Blocked, verdict
         }
     };
     bounded(lines.into_iter().map(said).collect(), "messages that were not received")
+}
+
+/// Returns a line for each receiver of such a message, or of one that a stuck process waits to see received, that
+/// has cancelled receives.
+pub fn cancelled(words: &Words<'_>, pairs: &Pairs<'_>, blocked: &Blocked) -> Vec<Evidence> {
+    let is_stuck = |one: ProcessIndex| blocked.stuck.get(one as usize).copied().unwrap_or(false);
+    let concerned = |to: ProcessIndex| {
+        let left = pairs.left(to);
+        !left.is_empty() && (is_stuck(to) || left.iter().any(|(from, _)| is_stuck(*from)))
+    };
+    let line = |(to, process): (ProcessIndex, &Process)| {
+        let what = match process.cancelled_receives {
+            0 => return None,
+            1 => "has cancelled a receive, which took no message".to_owned(),
+            count => format!("has cancelled {count} receives, which took no message"),
+        };
+        let ranks = words.members([to]);
+        concerned(to).then(|| Evidence {
+            ranks,
+            what,
+            function: None,
+            place: None,
+            since_s: None,
+            stuck: is_stuck(to),
+        })
+    };
+    let lines = (0..).zip(&words.snapshot.processes).filter_map(line);
+    bounded(lines.collect(), "ranks that have cancelled receives")
 }

@@ -40,6 +40,7 @@ impl Scene {
             posted: Vec::new(),
             freed: Vec::new(),
             not_started: NotStarted::default(),
+            cancelled_receives: 0,
             messaging: None,
             failed: Vec::new(),
             lost: false,

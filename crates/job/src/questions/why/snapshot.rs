@@ -128,6 +128,8 @@ pub struct Process {
     pub posted: Vec<Receive>,
     /// Persistent messages it has requests for but has not started.
     pub not_started: NotStarted,
+    /// Number of receives it cancelled before a message arrived.
+    pub cancelled_receives: u64,
     /// What it has sent and received, if it is waiting or has finalized MPI.
     pub messaging: Option<Box<Messaging>>,
     /// Its calls that returned an error indicating invalid use, and open calls with invalid arguments.

@@ -24,6 +24,11 @@ fn look(scene: &Scene) -> Verdict {
     verdict(&scene.0, &scene.0, 1.0)
 }
 
+/// The ranks of each culprit.
+fn blamed(said: &Verdict) -> Vec<String> {
+    said.culprits.iter().map(|one| one.ranks.to_string()).collect()
+}
+
 #[test]
 fn a_ring_of_receives_is_a_deadlock_and_is_named() {
     let mut scene = Scene::of(4);

@@ -30,7 +30,8 @@ impl Case<'_> {
         Some(Reason::new(*kind, verdict, next).blaming(self.culprit(stuck)))
     }
 
-    fn action_of(&self, found: &Blocked, stuck: ProcessIndex, need: &Need) -> Option<Reason> {
+    /// What other processes must do for a stuck one, if this is such a need.
+    pub(super) fn action_of(&self, found: &Blocked, stuck: ProcessIndex, need: &Need) -> Option<Reason> {
         let Need::Action { by, kind, .. } = need else { return None };
         let by = self.snapshot.party(*by);
         let first = *by.first()?;

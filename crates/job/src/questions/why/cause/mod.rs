@@ -29,7 +29,7 @@ mod wrong_source;
 use super::blocked::{blocked, blocked_in};
 use super::evidence::{bounded, evidence};
 use super::failed::failed;
-use super::leftover::leftover;
+use super::leftover::{cancelled, leftover};
 use super::messages::Pairs;
 use super::progress;
 use super::snapshot::{Condition, Process, ProcessIndex, Snapshot};
@@ -130,6 +130,7 @@ pub fn verdict(first: &Snapshot, second: &Snapshot, seconds: f64) -> Verdict {
     let mut seen = evidence(second, &found);
     seen.extend(bounded(case.taken_elsewhere(&found), "messages that went to another receive"));
     seen.extend(leftover(&case.words, case.pairs(), &found, &reason.verdict));
+    seen.extend(cancelled(&case.words, case.pairs(), &found));
     seen.extend(failed(&case.words, second, &found));
     Verdict {
         schema: SCHEMA,

@@ -42,6 +42,10 @@ impl Case<'_> {
             .or_else(|| self.left_out(found, SEVERAL))
             .or_else(|| self.fewer(found))
             .or_else(|| self.left_out(found, 1));
+        // The one that must act is to blame, and not the one that polls for it.
+        let owed = if near.is_none() { self.polled_action(found, poller) } else { None };
+        let poller_may_err = owed.is_none();
+        let near = near.or(owed);
         let (activity, next) = match &near {
             Some(near) => (near.verdict.clone(), near.next.as_str()),
             None => (
@@ -70,7 +74,7 @@ impl Case<'_> {
         let absent = self.absent(poller, live);
         let mut all: Vec<Culprit> = near.into_iter().flat_map(|near| near.culprits).collect();
         match absent.is_empty() {
-            true if all.is_empty() || who.len() == 1 => all.push(self.culprit(poller)),
+            true if all.is_empty() || (who.len() == 1 && poller_may_err) => all.push(self.culprit(poller)),
             true => {}
             false => all.extend(self.culprits(absent)),
         }
@@ -108,6 +112,13 @@ impl Case<'_> {
         let next = "compare tag and communicator of that message with those that its receiver polls for";
         let reason = Reason::new(Kind::MESSAGE_NEVER_RECEIVED, verdict, next);
         Some(reason.blaming(self.culprit(sender)).blaming(self.culprit(message.to)))
+    }
+
+    /// What another process must do for the poller: complete its side of a partitioned message, for instance.
+    fn polled_action(&self, found: &Blocked, poller: ProcessIndex) -> Option<Reason> {
+        let of_others = |need: &&Need| matches!(need, Need::Action { by, .. } if !self.snapshot.party(*by).contains(&poller));
+        let mut needs = self.polls(poller).flat_map(|call| call.wait.needs()).filter(of_others);
+        needs.find_map(|need| self.action_of(found, poller, need))
     }
 
     /// The calls a process polls with.

@@ -1,16 +1,12 @@
 //! What programs do that go round many times before the mistake: other phases, overwritten records, loops that poll
 //! for several things.
 
-use super::look;
+use super::{blamed, look};
 use crate::questions::why::scene::{Scene, WORLD, message, receive};
 use crate::questions::why::snapshot::{
     Collective, Communicator, Need, Peer, ProcessIndex, Signature, Split, Wait,
 };
 use crate::questions::why::{Kind, Verdict};
-
-fn blamed(said: &Verdict) -> Vec<String> {
-    said.culprits.iter().map(|one| one.ranks.to_string()).collect()
-}
 
 fn since(scene: &mut Scene, rank: ProcessIndex, age_s: f64, polling: bool) {
     let call = scene.process(rank).threads[0].call.as_mut().expect("it is in a call");

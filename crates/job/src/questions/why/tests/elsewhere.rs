@@ -1,7 +1,7 @@
 //! Collectives called on another communicator than the one that the others use, by mistake or because of a
 //! wrong color.
 
-use super::look;
+use super::{blamed, look};
 use crate::questions::why::Kind;
 use crate::questions::why::scene::Scene;
 use crate::questions::why::snapshot::{
@@ -37,10 +37,6 @@ fn is_in(scene: &mut Scene, rank: ProcessIndex, comm: CommIndex, place: &str) {
     enters(scene, rank, comm, place);
     let need = Need::Collective(Box::new(call(comm, place)));
     scene.call(rank, "MPI_Bcast", Wait::All(vec![need]));
-}
-
-fn blamed(said: &super::Verdict) -> Vec<String> {
-    said.culprits.iter().map(|culprit| culprit.ranks.to_string()).collect()
 }
 
 #[test]

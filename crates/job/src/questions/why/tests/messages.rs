@@ -224,3 +224,15 @@ fn all_ranks_that_sent_the_same_other_message_to_a_wait_for_several_are_named() 
     let blamed: Vec<String> = said.culprits.iter().map(|one| one.ranks.to_string()).collect();
     assert_eq!(blamed, ["1", "0", "2"]);
 }
+
+#[test]
+fn a_rank_that_has_cancelled_receives_and_gets_messages_that_it_does_not_receive_is_shown() {
+    let mut scene = Scene::of(3);
+    scene.send(0, 1, 5).collective(1, "MPI_Barrier", 1).collective(2, "MPI_Barrier", 1);
+    for rank in 1..3 {
+        scene.process(rank).cancelled_receives = 1;
+    }
+    let said = look(&scene);
+    let lines = said.evidence.iter().filter(|line| line.what.contains("cancelled a receive"));
+    assert_eq!(lines.map(|line| line.ranks.to_string()).collect::<Vec<_>>(), ["1"]);
+}

@@ -1,12 +1,12 @@
 //! The rank at fault among those that wait for each other, found by comparison with the others or with what it
 //! did before.
 
-use super::look;
+use super::{blamed, look};
 use crate::questions::why::scene::{Scene, WORLD, message, receive};
 use crate::questions::why::snapshot::{
     CommIndex, MessageCalls, Messaging, Need, Peer, ProcessIndex, Signature, Wait,
 };
-use crate::questions::why::{Kind, Verdict};
+use crate::questions::why::Kind;
 
 fn messaging(scene: &mut Scene, rank: ProcessIndex) -> &mut Messaging {
     scene.process(rank).messaging.get_or_insert_default()
@@ -19,10 +19,6 @@ fn exchanged(scene: &mut Scene, from: &[ProcessIndex], to: ProcessIndex, count: 
         messaging(scene, to).received_from.push((WORLD, *rank, count));
         messaging(scene, to).tags.insert((WORLD, *rank, 7));
     }
-}
-
-fn blamed(said: &Verdict) -> Vec<String> {
-    said.culprits.iter().map(|one| one.ranks.to_string()).collect()
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Polling loops: what is certain about them, and how long they may go on before they are called a problem.
 
-use super::look;
+use super::{blamed, look};
 use crate::observation::NOTHING_ACTIVE;
 use crate::questions::why::scene::{Scene, receive};
 use crate::questions::why::snapshot::{Need, Peer, ProcessIndex, Wait};
@@ -126,4 +126,18 @@ fn a_loop_over_null_or_inactive_requests_gets_its_own_advice() {
     assert!(said.next.contains("leave the loop") && !said.next.contains("other side"), "{}", said.next);
     let of_messages = one((9.0, 0.0)).next;
     assert!(of_messages.starts_with("the other side waits too"), "{of_messages}");
+}
+
+#[test]
+fn the_rank_that_must_act_is_blamed_and_not_the_one_that_polls_for_it() {
+    let mut scene = Scene::of(2);
+    scene.0.parties.push([0].into());
+    let what = "mark a partition ready".into();
+    let need = Need::Action { by: 0, every: false, what, kind: Kind::PARTITION_NOT_READY };
+    scene.collective(0, "MPI_Barrier", 1).call(1, "MPI_Parrived", Wait::All(vec![need]));
+    let call = scene.process(1).threads[0].call.as_mut().unwrap();
+    (call.polling, call.age_s) = (true, Some(9.0));
+    let said = look(&scene);
+    assert_eq!((said.kind, blamed(&said)), (Kind::POLLING, vec!["0".to_owned()]));
+    assert!(said.verdict.contains("waits for rank 0 to mark a partition ready"), "{}", said.verdict);
 }
