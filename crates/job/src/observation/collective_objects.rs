@@ -1,8 +1,9 @@
 //! Windows and files as objects of collective calls: like communicators, they have members and a number of
 //! calls.
 
-use super::Communicator;
 use super::communicators::Communicators;
+use super::{Communicator, Creation};
+use crate::model::objects::file;
 use crate::model::rank::Rank;
 use mpi_abi::ObjectKind;
 use mpiscope_image::layout::SectionKind;
@@ -17,10 +18,24 @@ const MOST: u64 = 1 << 12;
 pub fn read<S: Source>(rank: &Rank<'_, S>, communicators: &Communicators) -> Vec<Communicator> {
     let windows = records::<S, Window>(rank, SectionKind::WINDOWS)
         .map(|window| (ObjectKind::WIN, window.head.clone(), window.collectives.get()));
-    let files = records::<S, File>(rank, SectionKind::FILES)
-        .map(|file| (ObjectKind::FILE, file.head.clone(), file.collectives.get()));
-    let all = windows.chain(files);
-    all.filter_map(|(kind, head, collectives)| one(rank, communicators, kind, &head, collectives)).collect()
+    let windows =
+        windows.filter_map(|(kind, head, collectives)| one(rank, communicators, kind, &head, collectives));
+    let files = records::<S, File>(rank, SectionKind::FILES).filter_map(|file| {
+        let seen = one(rank, communicators, ObjectKind::FILE, &file.head, file.collectives.get())?;
+        Some(Communicator { creation: Some(opened(rank, &file)), ..seen })
+    });
+    windows.chain(files).collect()
+}
+
+/// All members must open a file with the same access mode (MPI 5.0, section "Opening a File").
+fn opened<S: Source>(rank: &Rank<'_, S>, file: &File) -> Creation {
+    let names = file::mode(rank.process().abi, file.amode.get());
+    Creation {
+        function: "MPI_File_open".to_owned(),
+        argument: "access mode".to_owned(),
+        passed: if names.is_empty() { format!("{:#x}", file.amode.get()) } else { names.join(" | ") },
+        place: rank.place(file.head.made_from.get()),
+    }
 }
 
 fn records<S: Source, R: Record>(rank: &Rank<'_, S>, section: SectionKind) -> impl Iterator<Item = R> {

@@ -1,6 +1,6 @@
 //! The communicators of a process, under identities shared by all their members.
 
-use super::{ANOTHER_WORLD, Communicator, Peer, Remote, Split};
+use super::{ANOTHER_WORLD, Communicator, Creation, Peer, Remote, Split};
 use crate::model::objects::{self, Hex, Kind, Reference, Topology};
 use crate::model::rank::Rank;
 use mpi_abi::ObjectKind;
@@ -91,7 +91,7 @@ impl Communicators {
             peers: exchanged(image, peers, comm.peers.get(), partners),
             sources: sources(image, comm),
             destinations: destinations(image, comm),
-            grid: grid(image, comm),
+            creation: grid(rank, comm),
             remote,
             untold: comm.untold(),
             split: None,
@@ -161,14 +161,19 @@ fn destinations<S: Source>(image: &Image<S>, comm: &Comm) -> Option<Vec<u32>> {
 }
 
 /// Formats `2 x 3`, or `2 (periodic) x 3`: the dimensions of a Cartesian topology.
-fn grid<S: Source>(image: &Image<S>, comm: &Comm) -> Option<String> {
-    let Topology::Cartesian { dims, periods, .. } = topology(image, comm)? else { return None };
+fn grid<S: Source>(rank: &Rank<'_, S>, comm: &Comm) -> Option<Creation> {
+    let Topology::Cartesian { dims, periods, .. } = topology(rank.image(), comm)? else { return None };
     let dimension = |(length, periodic): (&i64, &bool)| match periodic {
         true => format!("{length} (periodic)"),
         false => length.to_string(),
     };
     let all: Vec<String> = dims.iter().zip(&periods).map(dimension).collect();
-    Some(all.join(" x "))
+    Some(Creation {
+        function: "MPI_Cart_create".to_owned(),
+        argument: "dimensions".to_owned(),
+        passed: all.join(" x "),
+        place: rank.place(comm.head.made_from.get()),
+    })
 }
 
 fn topology<S: Source>(image: &Image<S>, comm: &Comm) -> Option<Topology> {

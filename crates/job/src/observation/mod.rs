@@ -398,9 +398,9 @@ pub struct Communicator {
     /// Ranks that receive this process's data in such collectives; `None` without a topology.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub destinations: Option<Vec<u32>>,
-    /// What this process passed to `MPI_Cart_create`, as text for users; `None` if it was made otherwise.
+    /// What all members had to pass alike when they created it; `None` if there is nothing that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub grid: Option<String>,
+    pub creation: Option<Creation>,
     /// Number of collectives this process has entered on it.
     pub collectives: u64,
     /// Messages exchanged with each rank, in rank order; only ranks with at least one message.
@@ -429,6 +429,19 @@ impl Communicator {
             Some(remote) => self.size.checked_add(remote.size),
         }
     }
+}
+
+/// What all members of a communicator or file must pass alike when they create it, as text for users.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Creation {
+    /// The creating function.
+    pub function: String,
+    /// The argument or arguments, such as `dimensions`.
+    pub argument: String,
+    /// What this process passed, such as `2 x 3`.
+    pub passed: String,
+    /// Source line in user code.
+    pub place: Option<String>,
 }
 
 /// The call that split a communicator (`MPI_Comm_split`).

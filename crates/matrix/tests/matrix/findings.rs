@@ -26,7 +26,7 @@ struct Source {
     comment: (&'static str, &'static str),
 }
 
-static SOURCES: [Source; 5] = [
+static SOURCES: [Source; 6] = [
     Source { file: "broken.c", program: "broken", needs: Needs::Nothing, comment: ("/* ", " */") },
     Source {
         file: "broken_buffers.c",
@@ -37,6 +37,12 @@ static SOURCES: [Source; 5] = [
     Source {
         file: "broken_collective_buffers.c",
         program: "broken_collective_buffers",
+        needs: Needs::Nothing,
+        comment: ("/* ", " */"),
+    },
+    Source {
+        file: "broken_creations.c",
+        program: "broken_creations",
         needs: Needs::Nothing,
         comment: ("/* ", " */"),
     },

@@ -8,7 +8,7 @@ use super::open_calls::OpenCall;
 use super::reader::Reader;
 use super::reference::Reference;
 use super::request;
-use mpi_abi::constant;
+use mpi_abi::{AbiKind, constant};
 use mpiscope_image::Source;
 use mpiscope_image::objects::{self, Head};
 use mpiscope_image::traffic::RequestKind;
@@ -138,7 +138,7 @@ impl Build for File {
                 .clone()
                 .or_else(|| reader.attached(Kind::Communicator, record.comm.get(), 0)),
             amode,
-            mode: mode(reader, amode),
+            mode: mode(reader.abi(), amode),
             atomic: record.atomicity.get() != 0,
             view: View {
                 displacement: record.disp.get(),
@@ -164,7 +164,7 @@ impl Build for File {
 }
 
 /// Returns the names of the bits of an access mode.
-fn mode<S: Source>(reader: &Reader<'_, S>, amode: u32) -> Vec<String> {
+pub fn mode(abi: AbiKind, amode: u32) -> Vec<String> {
     const MODES: [&str; 9] = [
         "MPI_MODE_CREATE",
         "MPI_MODE_RDONLY",
@@ -177,7 +177,7 @@ fn mode<S: Source>(reader: &Reader<'_, S>, amode: u32) -> Vec<String> {
         "MPI_MODE_SEQUENTIAL",
     ];
     let set = |name: &&str| {
-        constant::value_of(reader.abi(), name).is_some_and(|bit| bit != 0 && i64::from(amode) & bit == bit)
+        constant::value_of(abi, name).is_some_and(|bit| bit != 0 && i64::from(amode) & bit == bit)
     };
     MODES.iter().filter(|name| set(name)).map(|name| (*name).to_owned()).collect()
 }

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! observations ──► Snapshot with all that is still known ─┬─► collectives whose members did not agree
+//!                                                         ├─► objects that their members created differently
 //!                                                         ├─► collectives that a member never entered
 //!                                                         ├─► messages that were never received
 //!                                                         └─► messages longer than their receive buffers
@@ -25,6 +26,7 @@
 mod absent;
 mod alike;
 mod changed;
+mod creations;
 mod failed;
 mod learned;
 #[cfg(test)]
@@ -128,6 +130,7 @@ pub fn findings(observations: &[Observation], leaks: &[Leak]) -> Vec<Finding> {
     let differ = disagreements(&snapshot);
     let mut found: Vec<Finding> = singletons(&words).into_iter().collect();
     found.extend(mismatches::mismatches(&differ, &words));
+    found.extend(creations::unequal(&words));
     found.extend(wrong_ends::truncated(observations, &snapshot, &words, &whose));
     found.extend(wrong_ends::types(observations, &words));
     found.extend(wrong_ends::operations(observations, &whose));

@@ -59,8 +59,9 @@ pub use files::{of_files, one_world};
 pub use join::compared::{Ends, differing};
 pub use join::{Arrivals, Arrived, Joined, Unexpected, arrived, snapshot, unexpected, whole, worlds};
 pub use snapshot::{
-    Call, Collective, CommIndex, Communicator, Condition, FUNCTION, Grids, Idle, Match, Message, Need,
-    NotStarted, Outcome, Peer, Process, ProcessIndex, Receive, Signature, Snapshot, Thread, Unequal, Wait,
+    Call, Collective, CommIndex, Communicator, Condition, FUNCTION, Idle, Match, Message, Need, NotStarted,
+    Outcome, Passed, Peer, Process, ProcessIndex, Receive, Signature, Snapshot, Thread, Unequal,
+    UnequalCreation, Wait,
 };
 pub use verdict::{Culprit, Evidence, Kind, Problem, SCHEMA, Verdict};
 pub(crate) use words::Words;

@@ -52,7 +52,7 @@ impl Scene {
             communicators,
             parties: Vec::new(),
             one_sided: Vec::new(),
-            grids: Vec::new(),
+            creations: Vec::new(),
             unequal: Vec::new(),
             singletons: false,
             losses: Vec::new(),

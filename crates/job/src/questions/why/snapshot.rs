@@ -25,7 +25,7 @@ pub struct Snapshot {
     /// Topology neighbors known to only one side, for processes in a collective of the topology.
     pub one_sided: Vec<OneSided>,
     /// Cartesian topologies whose members do not agree on the dimensions.
-    pub grids: Vec<Grids>,
+    pub creations: Vec<UnequalCreation>,
     /// Partitioned messages whose two ends differ in size.
     pub unequal: Vec<Unequal>,
     /// Whether the launcher started the processes as one job but each is alone in its world: the launcher
@@ -48,14 +48,37 @@ pub struct Unequal {
     pub received: (ProcessIndex, u64, Option<Arc<str>>),
 }
 
-/// A Cartesian topology whose members passed different dimensions.
+/// A communicator or file whose members passed different arguments when they created it.
 #[derive(Debug, Clone)]
-pub struct Grids {
-    #[allow(missing_docs)]
+pub struct UnequalCreation {
+    /// The communicator, or the file.
     pub comm: CommIndex,
-    /// The dimensions as text for users, and the members that passed them: the largest group first; among equal
-    /// ones the one with the lowest rank.
-    pub groups: Vec<(Arc<str>, Vec<ProcessIndex>)>,
+    /// The creating function.
+    pub function: Arc<str>,
+    /// What they must pass alike, as text for users, such as `dimensions`.
+    pub argument: Arc<str>,
+    /// What was passed: by the largest group first; among equal ones by the one with the lowest rank.
+    pub groups: Vec<Passed>,
+}
+
+/// What some members passed.
+#[derive(Debug, Clone)]
+pub struct Passed {
+    /// As text for users.
+    pub what: Arc<str>,
+    #[allow(missing_docs)]
+    pub members: Vec<ProcessIndex>,
+    /// Source line at which one of them did.
+    pub place: Option<Arc<str>>,
+}
+
+impl UnequalCreation {
+    /// Returns the groups that may be wrong: all but a majority.
+    #[must_use]
+    pub fn suspects(&self) -> &[Passed] {
+        let size = |at: usize| self.groups.get(at).map_or(0, |passed| passed.members.len());
+        self.groups.get(usize::from(size(0) > size(1))..).unwrap_or_default()
+    }
 }
 
 /// A topology neighbor known to only one side.

@@ -2,8 +2,8 @@
 
 use super::collectives::{self, Mismatch, Sums};
 use super::snapshot::{
-    Call, Collective, CommIndex, Condition, FREED, Idle, Match, Message, Need, Peer, Process, ProcessIndex,
-    Snapshot, Unequal, Wait,
+    Call, Collective, CommIndex, Condition, FREED, Idle, Match, Message, Need, Passed, Peer, Process,
+    ProcessIndex, Snapshot, Unequal, UnequalCreation, Wait,
 };
 use crate::jobs::worlds::Members;
 use crate::observation::{self, RootBetween};
@@ -126,6 +126,17 @@ impl<'a> Words<'a> {
             one.tag,
             self.comm(one.comm)
         )
+    }
+
+    /// Formats `collective mismatch (dimensions) on GRID: ranks [0,2-3] passed 2 x 2, rank 1 passed 1 x 4 to
+    /// MPI_Cart_create`.
+    pub fn creation(&self, one: &UnequalCreation) -> String {
+        let passed = |passed: &Passed| {
+            format!("{} passed {}", self.ranks(passed.members.iter().copied()), passed.what)
+        };
+        let groups: Vec<String> = one.groups.iter().map(passed).collect();
+        let (on, argument) = (self.comm(one.comm), &one.argument);
+        format!("collective mismatch ({argument}) on {on}: {} to {}", groups.join(", "), one.function)
     }
 
     /// Describes processes started by a launcher of another library.

@@ -2,11 +2,11 @@
 
 mod action;
 mod buffered;
+mod creations;
 mod distance;
 mod elsewhere;
 mod even;
 mod fewer;
-mod grids;
 mod left_out;
 mod misdirected;
 mod mismatch;

@@ -18,7 +18,7 @@ impl Case<'_> {
             return vec![one];
         }
         let mut all = self.mismatches(found);
-        all.extend(self.grids(found));
+        all.extend(self.creations(found));
         all.extend(self.neighbors());
         let stuck = match all.is_empty() {
             true => self.stuck_for(found),

@@ -9,9 +9,9 @@ mod arrived;
 mod buffered;
 mod communicators;
 pub mod compared;
+mod creations;
 mod epochs;
 mod failed;
-mod grids;
 mod joined;
 mod locks;
 mod meetings;
@@ -113,7 +113,7 @@ fn made(observations: &[Observation], unseen_because: &str, awaited: &Awaited) -
     unreceived::add(&slots, &communicators, &mut processes);
     buffered::wait(&slots, &communicators, &mut processes);
     let one_sided = neighbors::one_sided(&slots, &communicators);
-    let grids = grids::differing(&slots, &communicators);
+    let creations = creations::unequal(&slots, &communicators);
     let unequal = unequal::unequal(&slots, &communicators);
     let losses =
         slots.iter().filter_map(|(world, rank, seen)| Some(((*world, Some(*rank)), &(*seen)?.losses)));
@@ -121,7 +121,7 @@ fn made(observations: &[Observation], unseen_because: &str, awaited: &Awaited) -
     let (communicators, parties) = (communicators.list, parties.list());
     let singletons = singletons(observations);
     let mut snapshot =
-        Snapshot { processes, communicators, parties, one_sided, grids, unequal, singletons, losses };
+        Snapshot { processes, communicators, parties, one_sided, creations, unequal, singletons, losses };
     settled::set_apart(&mut snapshot);
     snapshot
 }

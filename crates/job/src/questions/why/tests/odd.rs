@@ -2,11 +2,11 @@
 //! did before.
 
 use super::{blamed, look};
+use crate::questions::why::Kind;
 use crate::questions::why::scene::{Scene, WORLD, message, receive};
 use crate::questions::why::snapshot::{
     CommIndex, MessageCalls, Messaging, Need, Peer, ProcessIndex, Signature, Wait,
 };
-use crate::questions::why::Kind;
 
 fn messaging(scene: &mut Scene, rank: ProcessIndex) -> &mut Messaging {
     scene.process(rank).messaging.get_or_insert_default()

@@ -3,7 +3,7 @@
 use super::look;
 use crate::questions::why::Kind;
 use crate::questions::why::scene::{Scene, WORLD, message};
-use crate::questions::why::snapshot::{Grids, Need, OneSided, Peer, Wait};
+use crate::questions::why::snapshot::{Need, OneSided, Passed, Peer, UnequalCreation, Wait};
 
 /// Rank 0 detaches its buffer, from which these messages have not been received.
 fn detaches(messages: &[(u32, i32)]) -> Scene {
@@ -52,8 +52,10 @@ fn a_member_that_passed_other_dimensions_is_named_if_somebody_waits_on_that_comm
     let mut scene = Scene::of(4);
     scene.receive(1, Peer::One(2), 0).collective(2, "MPI_Barrier", 1);
     assert_eq!(look(&scene).kind, Kind::DEADLOCK);
-    let groups = vec![("2 x 2".into(), vec![0, 2, 3]), ("1 x 4".into(), vec![1])];
-    scene.0.grids.push(Grids { comm: WORLD, groups });
+    let passed = |what: &str, members| Passed { what: what.into(), members, place: None };
+    let groups = vec![passed("2 x 2", vec![0, 2, 3]), passed("1 x 4", vec![1])];
+    let (function, argument) = ("MPI_Cart_create".into(), "dimensions".into());
+    scene.0.creations.push(UnequalCreation { comm: WORLD, function, argument, groups });
     scene.collective(0, "MPI_Barrier", 1).collective(3, "MPI_Barrier", 1);
     let said = look(&scene);
     let wanted = "collective mismatch (dimensions) on WORLD: ranks [0,2-3] passed 2 x 2, rank 1 passed 1 x 4 to \
