@@ -20,6 +20,12 @@ pub trait Source {
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
+
+    /// Whether there are bytes up to here. May be answered without asking for the [`len`](Self::len) of a file that
+    /// only grows.
+    fn reaches(&self, end: u64) -> bool {
+        end <= self.len()
+    }
 }
 
 impl Source for [u8] {
@@ -55,6 +61,10 @@ impl<S: Source + ?Sized> Source for &S {
     fn len(&self) -> u64 {
         (**self).len()
     }
+
+    fn reaches(&self, end: u64) -> bool {
+        (**self).reaches(end)
+    }
 }
 
 impl<S: Source + ?Sized> Source for Box<S> {
@@ -64,6 +74,10 @@ impl<S: Source + ?Sized> Source for Box<S> {
 
     fn len(&self) -> u64 {
         (**self).len()
+    }
+
+    fn reaches(&self, end: u64) -> bool {
+        (**self).reaches(end)
     }
 }
 
@@ -262,7 +276,7 @@ impl<S: Source> Image<S> {
             };
             total = total.saturating_add(run.capacity);
             let end = run.capacity.checked_mul(run.record_size).and_then(|l| l.checked_add(run.offset));
-            let fits = end.is_some_and(|end| end <= self.source.len()) && run.offset >= HEADER_SIZE as u64;
+            let fits = end.is_some_and(|end| self.source.reaches(end)) && run.offset >= HEADER_SIZE as u64;
             if !fits || total > MOST_RECORDS || run.record_size == 0 {
                 return Err(Error::Corrupt(format!("the section of {kind:?} extends beyond the image")));
             }
@@ -316,11 +330,15 @@ impl<S: Source> Image<S> {
         self.guarded(index, guard, (offset, size_of::<ThreadHead>() as u64))
     }
 
+    /// The smaller one of a number of bytes and the size of the image.
+    fn within(&self, bytes: u64) -> u64 {
+        if self.source.reaches(bytes) { bytes } else { self.source.len() }
+    }
+
     /// The text that a record refers to, at most `max` bytes of it.
     pub fn text(&self, text: &Text, max: usize) -> Result<String, Error> {
         // However large the claimed length and `max` are, no more than the size of the image is allocated.
-        let len = text.len.get().min(self.source.len());
-        let len = usize::try_from(len).unwrap_or(usize::MAX).min(max);
+        let len = usize::try_from(self.within(text.len.get())).unwrap_or(usize::MAX).min(max);
         let mut bytes = vec![0; if text.offset.get() == 0 { 0 } else { len }];
         self.source.read(text.offset.get(), &mut bytes).map_err(Error::Corrupt)?;
         Ok(crate::text(&bytes).into_owned())
@@ -332,8 +350,7 @@ impl<S: Source> Image<S> {
             return Ok(Vec::new());
         }
         let len = usize::try_from(words.len.get()).unwrap_or(usize::MAX).min(max);
-        let room = (self.source.len() / 8) as usize;
-        let mut bytes = vec![0; len.min(room) * 8];
+        let mut bytes = vec![0; self.within(len.saturating_mul(8) as u64) as usize / 8 * 8];
         self.source.read(words.offset.get(), &mut bytes).map_err(Error::Corrupt)?;
         Ok(bytes.chunks_exact(8).map(|c| u64::from_ne_bytes(c.try_into().unwrap_or_default())).collect())
     }

@@ -99,12 +99,7 @@ fn modules_among(pid: u32, files: &Files) -> Result<Vec<Module>> {
 }
 
 fn read_maps(pid: u32) -> Result<Vec<Mapping>> {
-    let path = format!("/proc/{pid}/maps");
-    match std::fs::read(&path) {
-        Ok(text) => Ok(maps::parse(&text)),
-        Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => Err(permission::refused(pid)),
-        Err(error) => Err(procfs::gone_or(pid, Path::new(&path), error)),
-    }
+    Ok(maps::parse(&procfs::maps(pid)?))
 }
 
 fn read(pid: u32, address: u64, buf: &mut [u8]) -> Result<()> {

@@ -19,7 +19,7 @@ use std::borrow::Cow;
 use std::fs::{self, File, OpenOptions};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// Prefix of the link to an image's memory file.
 pub(crate) const LINK: &str = "/memfd:mpiscope:";
@@ -35,6 +35,8 @@ pub struct JobImage {
     /// [`Job::as_it_was`](super::job::Job::as_it_was).
     pub lived: bool,
     bytes: Holds,
+    /// A pid in its own namespace and the host's pid of the same process, once found: they do not change.
+    made_for: OnceLock<(u32, u32)>,
 }
 
 /// Distinguishes an image from those of all other processes, even after its process has ended.
@@ -83,14 +85,20 @@ impl MemoryFile {
 impl JobImage {
     /// An image without known holders.
     pub(crate) fn in_memory(file: MemoryFile) -> Self {
-        Self { holders: Vec::new(), end: None, lived: false, bytes: Holds::Memory(file) }
+        Self {
+            holders: Vec::new(),
+            end: None,
+            lived: false,
+            bytes: Holds::Memory(file),
+            made_for: OnceLock::new(),
+        }
     }
 
     /// A process of an evidence file.
     pub fn kept(kept: Kept) -> Self {
         let end = kept.about.end.clone();
         let holders = vec![(kept.about.pid, PathBuf::new())];
-        Self { holders, end, lived: false, bytes: Holds::Evidence(Arc::new(kept)) }
+        Self { holders, end, lived: false, bytes: Holds::Evidence(Arc::new(kept)), made_for: OnceLock::new() }
     }
 
     /// What only the host knew of the process, if it is in an evidence file.
@@ -218,8 +226,18 @@ impl JobImage {
     pub fn host_pid(&self, own: u32) -> u32 {
         match self.about() {
             Some(about) => Some(about.pid).filter(|pid| *pid != 0).unwrap_or(own),
-            None => name_space::process(own, self.pids()).unwrap_or(own),
+            None => self.made_for(own).unwrap_or(own),
         }
+    }
+
+    fn made_for(&self, own: u32) -> Option<u32> {
+        if let Some((_, pid)) = self.made_for.get().filter(|(known, _)| *known == own) {
+            return Some(*pid);
+        }
+        let pid = name_space::process(own, self.pids())?;
+        // Another thread may have found the same.
+        let _same = self.made_for.set((own, pid));
+        Some(pid)
     }
 
     /// Replaces the ids of a process and its threads by those on the host.
@@ -236,8 +254,10 @@ impl JobImage {
         }
     }
 
+    /// The processes that hold it. Several descriptors of one process follow each other.
     fn pids(&self) -> impl Iterator<Item = u32> {
-        self.holders.iter().map(|(holder, _)| *holder)
+        let mut last = None;
+        self.holders.iter().map(|(holder, _)| *holder).filter(move |pid| last.replace(*pid) != Some(*pid))
     }
 
     /// Returns the pid if the process with this pid on its host still exists; `None` for a saved process.
@@ -289,7 +309,7 @@ impl HeldImage {
 /// Whether the process has this image mapped, even if it has closed the file. Another process that has reused
 /// the pid has its own image, if any.
 pub fn maps(pid: u32, inode: u64) -> bool {
-    fs::read_to_string(format!("/proc/{pid}/maps")).is_ok_and(|maps| mapped(&maps, inode))
+    procfs::maps(pid).is_ok_and(|maps| mapped(&String::from_utf8_lossy(&maps), inode))
 }
 
 /// Whether one of the lines is for the memory file with this inode.
@@ -314,7 +334,7 @@ mod tests {
     }
 
     fn found(holders: Vec<(u32, PathBuf)>, file: MemoryFile) -> JobImage {
-        JobImage { holders, end: None, lived: false, bytes: Holds::Memory(file) }
+        JobImage { holders, ..JobImage::in_memory(file) }
     }
 
     fn why(found: &JobImage) -> String {

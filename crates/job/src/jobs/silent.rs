@@ -5,8 +5,7 @@ use crate::jobs::acquire::{JobKey, ProcessLocation};
 use crate::jobs::launcher_environment;
 use mpiscope_target::procfs;
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, HashSet};
-use std::fs;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::PathBuf;
 
 /// The variable with the job's name.
@@ -48,12 +47,16 @@ impl Silent {
 #[must_use]
 pub fn ranks(owner: u32, job: &str, has_called: impl Fn(u32, u32) -> bool) -> Vec<Silent> {
     let mut found: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
-    for pid in procfs::list_of(owner).unwrap_or_default() {
-        if let Some(rank) = rank_in(job, pid) {
+    let mut called = BTreeSet::new();
+    for pid in procfs::list().unwrap_or_default() {
+        let Some(rank) = rank_in(job, pid) else { continue };
+        if has_called(rank, pid) {
+            called.insert(rank);
+        } else if procfs::user(pid).is_ok_and(|user| user == owner) && has_layer(pid) {
             found.entry(rank).or_default().push(pid);
         }
     }
-    found.retain(|rank, pids| !pids.iter().any(|pid| has_called(*rank, *pid)));
+    found.retain(|rank, _| !called.contains(rank));
     let host = procfs::hostname().unwrap_or_default();
     found.iter().filter_map(|(rank, pids)| Some(Silent::of(*rank, innermost(pids)?, &host))).collect()
 }
@@ -73,18 +76,16 @@ pub fn process(holders: &[u32]) -> Option<u32> {
 
 fn has_layer(pid: u32) -> bool {
     let layer = b"libmpiscope.so";
-    fs::read(format!("/proc/{pid}/maps"))
-        .is_ok_and(|maps| maps.windows(layer.len()).any(|window| window == layer))
+    procfs::maps(pid).is_ok_and(|maps| maps.windows(layer.len()).any(|window| window == layer))
 }
 
-/// Returns the rank as which a process of the job was started. Only processes with the layer loaded count.
+/// Returns the rank as which a process of the job was started, according to its environment.
 fn rank_in(job: &str, pid: u32) -> Option<u32> {
     let environment = procfs::environment(pid).ok()?;
     if environment.get(JOB)? != job {
         return None;
     }
-    let rank = launcher_environment::place(|name| environment.text(name))?.rank?;
-    has_layer(pid).then_some(rank)
+    launcher_environment::place(|name| environment.text(name))?.rank
 }
 
 /// A shell and the program that it started both have the rank's environment; this returns the program.

@@ -116,6 +116,10 @@ impl Source for Mapping {
     fn len(&self) -> u64 {
         self.rest.len()
     }
+
+    fn reaches(&self, end: u64) -> bool {
+        end <= self.mapped as u64 || end <= self.len()
+    }
 }
 
 impl Drop for Mapping {

@@ -14,12 +14,17 @@ pub use status_lines::StatusLines;
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::io;
+use std::io::{self, Read};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use crate::{Error, Result, permission};
+
+/// Most files in `/proc` are smaller than this.
+const USUAL_SIZE: usize = 8 << 10;
+/// Number of bytes after which reading stops.
+const MAX_SIZE: u64 = 256 << 20;
 
 /// Reads the status line of a process, which is public.
 pub fn stat(pid: u32) -> Result<Stat> {
@@ -44,6 +49,11 @@ pub fn environment(pid: u32) -> Result<Environment> {
     read(pid, "environ").map(Environment::new)
 }
 
+/// Reads the memory map of a process.
+pub fn maps(pid: u32) -> Result<Vec<u8>> {
+    read(pid, "maps")
+}
+
 /// Returns the threads of a process, in no particular order.
 pub fn threads(pid: u32) -> Result<Vec<u32>> {
     numbered(pid, &of(pid, "task"))
@@ -60,7 +70,15 @@ fn of(pid: u32, name: &str) -> PathBuf {
 
 fn read(pid: u32, name: &str) -> Result<Vec<u8>> {
     let path = of(pid, name);
-    std::fs::read(&path).map_err(|error| gone_or(pid, &path, error))
+    whole(&path).map_err(|error| gone_or(pid, &path, error))
+}
+
+/// Reads a whole file in `/proc`. Such a file reports no size, so `std::fs::read` begins with a few bytes and
+/// takes several times as many system calls, which is where readers of many processes spend their time.
+pub(crate) fn whole(path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::with_capacity(USUAL_SIZE);
+    File::open(path)?.take(MAX_SIZE).read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 /// Returns the error for a file of a process: the process is gone, access is not permitted, or else the
@@ -83,12 +101,6 @@ pub fn list() -> Result<Vec<u32>> {
 fn numbered(pid: u32, folder: &Path) -> Result<Vec<u32>> {
     let entries = std::fs::read_dir(folder).map_err(|error| gone_or(pid, folder, error))?;
     Ok(entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect())
-}
-
-/// Returns the processes of a user.
-pub fn list_of(user_wanted: u32) -> Result<Vec<u32>> {
-    let wanted = |pid: &u32| user(*pid).is_ok_and(|user| user == user_wanted);
-    Ok(list()?.into_iter().filter(wanted).collect())
 }
 
 /// Returns the command and its arguments; empty for a kernel thread and for a process that has ended.

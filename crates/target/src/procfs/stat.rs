@@ -1,6 +1,7 @@
 //! The line of `/proc/PID/stat`.
 
 use std::io;
+use std::path::Path;
 
 /// The fields in use.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,7 +39,7 @@ impl Stat {
     }
 
     fn read(of: &str) -> io::Result<Self> {
-        let line = std::fs::read(format!("/proc/{of}/stat"))?;
+        let line = super::whole(Path::new(&format!("/proc/{of}/stat")))?;
         Self::parse(&line).ok_or_else(|| io::Error::other("not in the form that Linux documents"))
     }
 

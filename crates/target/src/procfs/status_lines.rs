@@ -1,6 +1,7 @@
 //! The lines of `/proc/PID/status`: key, colon and value.
 
 use std::io;
+use std::path::Path;
 
 /// The status of one process or thread.
 #[derive(Debug, Clone, Default)]
@@ -25,7 +26,7 @@ impl StatusLines {
 
     fn read(of: &str) -> io::Result<Self> {
         // The program's name need not be text.
-        Ok(Self::new(&std::fs::read(format!("/proc/{of}/status"))?))
+        Ok(Self::new(&super::whole(Path::new(&format!("/proc/{of}/status")))?))
     }
 
     /// Creates the lines from the bytes of such a file.
