@@ -60,7 +60,8 @@ const MOST: usize = 256;
 pub struct Kind(pub &'static str);
 
 impl Kind {
-    /// The members of a communicator passed conflicting arguments to a collective.
+    /// The members of a communicator passed conflicting arguments to a collective, such as the creation of a
+    /// Cartesian topology or the opening of a file.
     pub const COLLECTIVE_MISMATCH: Self = Self("collective-mismatch");
     /// A member finalized without entering a collective that others had entered.
     pub const COLLECTIVE_NOT_ENTERED: Self = Self("collective-not-entered");
