@@ -127,6 +127,10 @@ pub struct Observation {
     /// Calls of its threads that the level of thread support forbids.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub forbidden: Vec<Forbidden>,
+    /// If it has a single thread in MPI, which is outside now: the last call, as one that took no time. Used by
+    /// the waits.
+    #[serde(skip)]
+    pub returned: Option<ledger::Waited>,
     /// Its individual messages, if they are recorded and were requested. Used by the findings.
     #[serde(skip)]
     pub ledger: Option<Box<Ledger>>,

@@ -1,6 +1,6 @@
 //! Collectives by communicator, and the arguments of the last ones.
 
-use super::{collectives_marked, mark, more, waited};
+use super::{collectives_marked, mark, more, waited, without_size};
 use crate::render::{Block, Table, bytes, count, time_of_calls};
 use mpiscope_job::Members;
 use mpiscope_job::performance::report::JobReport;
@@ -24,15 +24,19 @@ pub fn blocks(report: &JobReport) -> Vec<Block> {
             blocks.push(table(&functions, &report.waits).into());
             let waits = functions.iter().take(MOST_KINDS).map(|one| one.wait_s);
             blocks.extend(mark(waits, collectives_marked(&report.waits)));
-            blocks.extend(more(MOST_KINDS, functions.len(), "functions"));
+            blocks.extend(more(MOST_KINDS, functions.len(), ["function", "functions"]));
         }
         if !first.last.is_empty() {
             blocks.push(last(comms).into());
-            blocks.extend(more(MOST_KINDS, first.last.len(), "kinds among the last 32 of each rank"));
+            blocks.extend(more(
+                MOST_KINDS,
+                first.last.len(),
+                ["kind among the last 32 of each rank", "kinds among the last 32 of each rank"],
+            ));
         }
     }
     let shown: usize = alike.iter().take(MOST_COMMS).map(Vec::len).sum();
-    blocks.extend(more(shown, report.sections.collectives.len(), "communicators"));
+    blocks.extend(more(shown, report.sections.collectives.len(), ["communicator", "communicators"]));
     blocks
 }
 
@@ -72,10 +76,10 @@ fn title(first: &Collectives, comms: &[&Collectives]) -> String {
         let others = count(comms.len() - 1, "other");
         return format!(
             "  on {} and {others} alike ({size} each): {each} entered on each",
-            first.communicator
+            without_size(&first.communicator)
         );
     }
-    let entered = format!("  on {} ({size}): {} entered", first.communicator, first.entered);
+    let entered = format!("  on {} ({size}): {} entered", without_size(&first.communicator), first.entered);
     if first.behind.is_empty() {
         entered
     } else {

@@ -29,6 +29,6 @@ pub fn blocks(report: &JobReport) -> Vec<Block> {
         ]);
     }
     let mut blocks = vec![table.into()];
-    blocks.extend(more(MOST, files.len(), "files"));
+    blocks.extend(more(MOST, files.len(), ["file", "files"]));
     blocks
 }

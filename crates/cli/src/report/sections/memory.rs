@@ -22,7 +22,7 @@ pub fn blocks(report: &JobReport) -> Vec<Block> {
             known.sort_by_key(|(_, placement)| std::cmp::Reverse(placement.peak));
         }
         blocks.push(table(&known).into());
-        blocks.extend(super::more(MOST, known.len(), "ranks with less"));
+        blocks.extend(super::more(MOST, known.len(), ["rank with less", "ranks with less"]));
     }
     blocks.extend(growing(report));
     let records = || all.iter().map(|memory| memory.image);
@@ -48,7 +48,7 @@ fn growing(report: &JobReport) -> Vec<Block> {
         )))
     };
     let mut blocks: Vec<Block> = windows.growing.iter().take(MOST).filter_map(sentence).collect();
-    blocks.extend(super::more(MOST, windows.growing.len(), "ranks that grew"));
+    blocks.extend(super::more(MOST, windows.growing.len(), ["rank that grew", "ranks that grew"]));
     blocks
 }
 

@@ -129,13 +129,44 @@ fn mark(shown: impl IntoIterator<Item = Option<f64>>, marked: Option<&str>) -> O
     Some(Block::Line(format!("  ~: {why}")))
 }
 
-/// Makes a note on the rows omitted from a table, if any.
-pub fn more(shown: usize, all: usize, what: &str) -> Option<Block> {
+/// Returns the name of a communicator without the size that follows if it has no name of its own: headings give
+/// the number of ranks.
+pub fn without_size(communicator: &str) -> &str {
+    let named = communicator.strip_suffix(')').and_then(|name| name.rsplit_once(" (size "));
+    named.map_or(communicator, |(name, _)| name)
+}
+
+/// Makes a note on the rows omitted from a table, if any; `one` and `many` name one of them and several.
+pub fn more(shown: usize, all: usize, [one, many]: [&str; 2]) -> Option<Block> {
     let rest = all.checked_sub(shown).filter(|rest| *rest > 0)?;
+    let what = if rest == 1 { one } else { many };
     Some(Block::Line(format!("  ... and {rest} more {what}; --json has all of them")))
 }
 
 /// Formats a part of a whole as a percentage: `12.3`.
 pub fn percent(part: f64, whole: f64) -> String {
     if whole > 0.0 { format!("{:.1}", part / whole * 100.0) } else { "-".to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_omitted_row_is_not_said_to_be_several() {
+        let text = |all| match more(4, all, ["wait", "waits"]) {
+            Some(Block::Line(text)) => text,
+            _ => String::new(),
+        };
+        assert_eq!(text(4), "");
+        assert_eq!(text(5), "  ... and 1 more wait; --json has all of them");
+        assert_eq!(text(6), "  ... and 2 more waits; --json has all of them");
+    }
+
+    #[test]
+    fn a_heading_gives_the_size_of_a_communicator_once() {
+        assert_eq!(without_size("id:6300d509 (size 3)"), "id:6300d509");
+        assert_eq!(without_size("MPI_COMM_WORLD"), "MPI_COMM_WORLD");
+        assert_eq!(without_size("\"mine (size 3)\""), "\"mine (size 3)\"");
+    }
 }

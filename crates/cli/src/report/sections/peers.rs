@@ -1,6 +1,6 @@
 //! How much each rank sent to each other rank.
 
-use super::{mark, messages_marked, more, waited};
+use super::{mark, messages_marked, more, waited, without_size};
 use crate::render::{Block, Table, bytes, count};
 use mpiscope_job::performance::report::JobReport;
 use mpiscope_job::performance::report::{Exchange, Pair};
@@ -29,7 +29,7 @@ pub fn blocks(report: &JobReport) -> Vec<Block> {
             blocks.push(matrix(exchange, &names).into());
         } else {
             blocks.push(pairs(exchange).into());
-            blocks.extend(more(MOST_PAIRS, exchange.pairs.len() + exchange.more_pairs, "pairs"));
+            blocks.extend(more(MOST_PAIRS, exchange.pairs.len() + exchange.more_pairs, ["pair", "pairs"]));
         }
         let waiting = waiting(exchange);
         if !waiting.is_empty() {
@@ -37,10 +37,10 @@ pub fn blocks(report: &JobReport) -> Vec<Block> {
             let shown = waiting.iter().take(MOST_WAITING);
             let shown = shown.flat_map(|pair| [pair.sender_wait_s, pair.receiver_wait_s]);
             blocks.extend(mark(shown, messages_marked(&report.waits)));
-            blocks.extend(more(MOST_WAITING, waiting.len(), "pairs that waited"));
+            blocks.extend(more(MOST_WAITING, waiting.len(), ["pair that waited", "pairs that waited"]));
         }
     }
-    blocks.extend(more(MOST_COMMS, all.len(), "communicators"));
+    blocks.extend(more(MOST_COMMS, all.len(), ["communicator", "communicators"]));
     blocks
 }
 
@@ -49,7 +49,7 @@ pub fn title(exchange: &Exchange) -> String {
     let what = if exchange.messages == 1 { "message" } else { "messages" };
     format!(
         "  on {} ({}): {} {what}, {}",
-        exchange.communicator,
+        without_size(&exchange.communicator),
         count(exchange.size as usize, "rank"),
         exchange.messages,
         bytes(exchange.bytes)

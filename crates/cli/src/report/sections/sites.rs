@@ -20,7 +20,7 @@ pub fn blocks(report: &JobReport) -> Vec<Block> {
         return blocks;
     }
     blocks.push(table(report).into());
-    blocks.extend(more(MOST, found.sites.len(), "places"));
+    blocks.extend(more(MOST, found.sites.len(), ["place", "places"]));
     if report.times && found.sites.iter().take(MOST).any(|site| site.totals.estimated > 0) {
         blocks.push(Block::Line(format!("  {ESTIMATED}")));
     }
@@ -50,7 +50,10 @@ fn still_open(report: &JobReport) -> Vec<Block> {
         Block::Line(format!("  still open: {function}{place} on {}{time}", ranks.named()))
     });
     let lines: Vec<Block> = shown.collect();
-    lines.into_iter().chain(more(MOST, places.len(), "places with open calls")).collect()
+    lines
+        .into_iter()
+        .chain(more(MOST, places.len(), ["place with open calls", "places with open calls"]))
+        .collect()
 }
 
 fn table(report: &JobReport) -> Table {

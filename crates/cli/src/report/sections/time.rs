@@ -15,7 +15,7 @@ const MOST_RANKS: usize = 16;
 pub fn blocks(report: &JobReport) -> Vec<Block> {
     let mut blocks =
         vec![Block::Line("  by function, all ranks together".to_owned()), functions(report).into()];
-    blocks.extend(more(MOST_FUNCTIONS, report.functions.len(), "functions"));
+    blocks.extend(more(MOST_FUNCTIONS, report.functions.len(), ["function", "functions"]));
     if report.times && report.functions.iter().take(MOST_FUNCTIONS).any(|f| f.total.estimated > 0) {
         blocks.push(Block::Line(format!("  {ESTIMATED}")));
     }
@@ -24,7 +24,7 @@ pub fn blocks(report: &JobReport) -> Vec<Block> {
         blocks.push(Block::Line("  by rank".to_owned()));
         blocks.push(ranks(report).into());
         let shown = chosen(report).len();
-        blocks.extend(more(shown, report.ranks.len(), "ranks between these"));
+        blocks.extend(more(shown, report.ranks.len(), ["rank between these", "ranks between these"]));
     }
     blocks
 }

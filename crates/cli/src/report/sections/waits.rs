@@ -18,18 +18,21 @@ pub fn blocks(report: &JobReport) -> Vec<Block> {
     if found.list.is_empty() {
         return sampled;
     }
-    let large = found.list.iter().filter(|lost| lost.share >= LEAST);
+    let told = found.told();
+    let large = told.iter().filter(|lost| lost.share >= LEAST);
     let mut blocks = causes(found);
     let before = blocks.len();
     blocks.extend(large.take(MOST).map(|lost| Block::Line(format!("  {lost}"))));
-    match (blocks.len() - before, found.list.len()) {
+    match (blocks.len() - before, told.len()) {
         (0, all) => {
             let least = LEAST * 100.0;
-            blocks.push(Block::Line(format!("  {all} kinds of waits, each below {least} % of the time")));
+            let what =
+                if all == 1 { "1 kind of wait,".to_owned() } else { format!("{all} kinds of waits, each") };
+            blocks.push(Block::Line(format!("  {what} below {least} % of the time")));
         }
-        (shown, all) => blocks.extend(more(shown, all, "waits")),
+        (shown, all) => blocks.extend(more(shown, all, ["wait", "waits"])),
     }
-    let seen = known(found.seen_share);
+    let seen = known(found.seen_share, !found.messages && !sampled.is_empty());
     let collectives = match found.looks {
         0 | 1 => String::new(),
         looks => {
@@ -71,20 +74,24 @@ pub fn blocks(report: &JobReport) -> Vec<Block> {
     blocks
 }
 
-/// Reports how much of the time in calls that can wait has been attributed.
-fn known(share: f64) -> String {
+/// Reports how much of the time in calls that can wait has been attributed, and what is known of the rest.
+fn known(share: f64, sampled: bool) -> String {
     let percent = share * 100.0;
     if percent >= 99.5 {
         return "100 % of the time in calls that can wait was analyzed".to_owned();
     }
-    format!(
-        "only {percent:.0} % of the time in calls that can wait was analyzed: how much of the rest was waiting is unknown"
-    )
+    let rest = if sampled {
+        "; calls for messages were sampled, see below"
+    } else {
+        ": how much of the rest was waiting is unknown"
+    };
+    format!("only {percent:.0} % of the time in calls that can wait was analyzed{rest}")
 }
 
 /// Waits found by sampling.
 fn sampled(found: &Sampled, messages: bool, thread_s: f64) -> Vec<Block> {
-    let large = || found.list.iter().filter(|lost| lost.share >= LEAST);
+    let told = found.told();
+    let large = || told.iter().filter(|lost| lost.share >= LEAST);
     let unsure = (found.unsure_s > LEAST * thread_s).then(|| {
         let (all, looks) = (duration(found.unsure_s), found.looks);
         Block::Line(format!(
@@ -108,7 +115,7 @@ fn sampled(found: &Sampled, messages: bool, thread_s: f64) -> Vec<Block> {
     );
     let mut blocks = vec![Block::Line(head)];
     blocks.extend(large().take(MOST).map(|lost| Block::Line(format!("  {lost}"))));
-    blocks.extend(more(blocks.len() - 1, large().count(), "waits"));
+    blocks.extend(more(blocks.len() - 1, large().count(), ["wait", "waits"]));
     blocks.extend(unsure);
     blocks
 }
@@ -124,7 +131,7 @@ fn causes(found: &Waits) -> Vec<Block> {
     }
     let mut blocks = vec![Block::Line("  where the waiting began:".to_owned())];
     blocks.extend(large().take(MOST_CAUSES).map(|cause| Block::Line(format!("  {cause}"))));
-    blocks.extend(more(blocks.len() - 1, large().count(), "causes"));
+    blocks.extend(more(blocks.len() - 1, large().count(), ["cause", "causes"]));
     blocks.push(Block::Line("  who waited for whom:".to_owned()));
     blocks
 }
@@ -135,8 +142,15 @@ mod tests {
 
     #[test]
     fn a_partial_analysis_is_reported_as_partial() {
-        assert_eq!(known(0.996), "100 % of the time in calls that can wait was analyzed");
-        assert!(known(0.994).starts_with("only 99 %"));
-        assert!(known(0.08).starts_with("only 8 % of the time") && known(0.08).contains("of the rest"));
+        let alone = |share| known(share, false);
+        assert_eq!(alone(0.996), "100 % of the time in calls that can wait was analyzed");
+        assert!(alone(0.994).starts_with("only 99 %"));
+        assert!(alone(0.08).starts_with("only 8 % of the time") && alone(0.08).contains("of the rest"));
+    }
+
+    #[test]
+    fn what_was_sampled_is_not_said_to_be_unknown() {
+        let text = known(0.3, true);
+        assert!(text.ends_with("; calls for messages were sampled, see below"), "{text}");
     }
 }

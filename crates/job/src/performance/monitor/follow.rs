@@ -10,7 +10,7 @@ use crate::jobs::placement;
 use crate::model::process::{Process, ThreadFacts, threads};
 use crate::model::rank::{Rank, SymbolContext};
 use crate::observation::communicators::{members, remote, sources};
-use crate::observation::ledger::{self, Called};
+use crate::observation::ledger::{self, Called, Waited};
 use crate::observation::{Communicator, Context, Observation, Stage, history, locks, observe};
 use crate::performance::waits::{
     Spent, can_wait_for_messages, is_collective_that_waits, is_looked_at, makes_persistent_collective,
@@ -222,6 +222,24 @@ fn parent(
     comms.get(&identity).filter(|comm| comm.remote.is_none()).cloned()
 }
 
+/// Returns the last call of a process with a single thread in MPI, if that is outside now. The program's line
+/// is unknown if a Fortran binding made the call.
+fn returned(
+    process: &Process,
+    threads: &[ThreadFacts],
+    call: &mut dyn FnMut(u64, usize) -> Arc<Called>,
+) -> Option<Waited> {
+    let [thread] = threads else { return None };
+    let (last, from) = (thread.last.as_ref()?, thread.return_address);
+    let polls = || process.polling_since(thread).is_some();
+    if thread.torn || thread.since == 0 || polls() || process.in_binding(from) {
+        return None;
+    }
+    let until_ns = process.clock.ns_at(thread.since);
+    let call = call(from, last.ended()? as usize);
+    Some(Waited { from_ns: until_ns.checked_sub(1)?, until_ns, call })
+}
+
 /// A process that is not asked what it does outside MPI.
 struct Running {
     now_ns: u64,
@@ -343,8 +361,10 @@ impl Open {
             }
             new
         };
+        let returned = returned(process, &taken.threads, &mut call);
         let ledger = taken.messages.as_ref();
         Observation {
+            returned,
             ledger: ledger.map(|copied| Box::new(messages.ledger(copied, &process.clock, &mut call))),
             world: process.world.clone(),
             rank: process.rank,
@@ -411,6 +431,26 @@ mod tests {
             entered.entered.set(1);
         });
         comm.collectives.set(number);
+    }
+
+    #[test]
+    fn the_last_call_is_known_once_it_has_returned() {
+        let rank = TestImage::new("returned", 0, 2);
+        let now = Moment::now();
+        let clocks = Clocks {
+            counter: TickClock::of_host(now, now, true),
+            plain: TickClock::of_host(now, now, false),
+        };
+        let mut follower = Follower::new(rank.fd.try_clone().unwrap());
+        let mut look = || {
+            let taken = follower.take(&clocks).unwrap();
+            follower.understand(&taken).unwrap().0.returned
+        };
+        rank.enters("MPI_Send", [0x4400_0000, 0, 1], 1, 7);
+        assert_eq!(look(), None, "it has not");
+        rank.leaves();
+        let last = look().unwrap();
+        assert_eq!((last.call.function.as_str(), last.until_ns - last.from_ns), ("MPI_Send", 1));
     }
 
     #[test]

@@ -60,7 +60,13 @@ impl Reading {
     #[must_use]
     pub fn total(&self) -> Total {
         let ns = |seconds: f64| (seconds * 1e9) as u64;
-        Total { at: self.until_ns, elapsed: ns(self.time_s), mpi: ns(self.mpi_s) }
+        Total {
+            at: self.until_ns,
+            elapsed: ns(self.time_s),
+            mpi: ns(self.mpi_s),
+            collectives: ns(self.spent.collectives),
+            messages: ns(self.spent.messages),
+        }
     }
 }
 

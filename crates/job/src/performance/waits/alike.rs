@@ -8,6 +8,9 @@ pub const UNNAMED: &str = "computing";
 /// The same, if the rank spent the time in calls that are not known individually.
 pub const OTHER_CALLS: &str = "in MPI calls";
 
+/// Follows the call of a rank with several threads, of which the others may have done something else.
+pub const ONE_THREAD: &str = " with one of its threads";
+
 /// A process, identified independently of the pass: its world, its rank.
 pub type Who = (Arc<str>, Option<u32>);
 

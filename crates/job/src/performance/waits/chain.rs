@@ -144,6 +144,9 @@ impl Chains {
             ((named.key.culprit.clone(), doing.as_str().into()), part)
         };
         let alone = || Arc::from([own(1.0)]);
+        if named.threads {
+            return alone();
+        }
         let none = Past::default();
         let Some(culprit) = self.processes.get(&named.key.culprit) else { return alone() };
         let waiter = self.processes.get(&named.who).unwrap_or(&none);
@@ -221,7 +224,15 @@ mod tests {
             meanwhile: "busy".into(),
             comm: None,
         };
-        NamedWait { key, who: who(me), from_ns, ns: until - from_ns, working: "busy".into(), part: None }
+        NamedWait {
+            key,
+            who: who(me),
+            from_ns,
+            ns: until - from_ns,
+            working: "busy".into(),
+            threads: false,
+            part: None,
+        }
     }
 
     /// Returns the shares, by rank, of the last of these waits; all ranks met at time zero.
@@ -248,6 +259,13 @@ mod tests {
         assert_eq!(of_last(&all[..1]), [(0, 400)]);
         assert_eq!(of_last(&all[..2]), [(0, 400), (1, 100)]);
         assert_eq!(of_last(&all), [(0, 400), (1, 100), (2, 100)]);
+    }
+
+    #[test]
+    fn what_one_of_several_threads_waited_for_is_not_why_another_was_late() {
+        let mut last = wait(2, 1, [0, 500]);
+        last.threads = true;
+        assert_eq!(of_last(&[wait(1, 0, [0, 400]), last]), [(1, 500)]);
     }
 
     #[test]

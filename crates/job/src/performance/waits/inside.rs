@@ -17,6 +17,19 @@ pub struct Total {
     pub elapsed: u64,
     /// The part of it in MPI.
     pub mpi: u64,
+    /// The part of that in collectives that have returned.
+    pub collectives: u64,
+    /// The part in calls that can wait for messages and have returned.
+    pub messages: u64,
+}
+
+/// Time that a rank spent in calls that can wait, in nanoseconds.
+#[derive(Debug, Clone, Copy)]
+pub struct Waiting {
+    /// In collectives.
+    pub collectives: u64,
+    /// In calls for messages.
+    pub messages: u64,
 }
 
 /// The totals of one rank, in order of time.
@@ -51,20 +64,45 @@ impl Inside {
 }
 
 impl Totals {
+    /// Returns whether several threads of the rank were calling MPI during this time.
+    pub fn has_several_threads(&self, span: Span) -> bool {
+        self.around(span).is_some_and(are_of_several_threads)
+    }
+
+    /// Returns the time in calls that can wait between the readings around this time. Those of one of several
+    /// threads say nothing about the others.
+    pub fn in_waiting_calls(&self, span: Span) -> Option<Waiting> {
+        let [first, last] = self.around(span).filter(|both| !are_of_several_threads(*both))?;
+        Some(Waiting {
+            collectives: last.collectives.saturating_sub(first.collectives),
+            messages: last.messages.saturating_sub(first.messages),
+        })
+    }
+
+    /// Returns the readings before and after this time, as far as there are any.
+    fn around(&self, span: Span) -> Option<[&Total; 2]> {
+        let first = self.0.iter().rev().find(|total| total.at <= span.from).or(self.0.first())?;
+        let last = self.0.iter().find(|total| total.at >= span.until).or(self.0.last())?;
+        Some([first, last])
+    }
+
     /// Returns how long the rank was certainly in MPI during this time, in nanoseconds: the rest of the time
     /// between the readings around it may have been in MPI too. Nothing is certain of one of several threads.
     pub fn at_least(&self, span: Span) -> u64 {
-        let first = self.0.iter().rev().find(|total| total.at <= span.from).or(self.0.first());
-        let last = self.0.iter().find(|total| total.at >= span.until).or(self.0.last());
-        let (Some(first), Some(last)) = (first, last) else { return 0 };
-        let apart = last.at.saturating_sub(first.at);
-        let elapsed = last.elapsed.saturating_sub(first.elapsed);
-        if elapsed > apart.saturating_add(apart / 100) {
+        let Some([first, last]) = self.around(span) else { return 0 };
+        if are_of_several_threads([first, last]) {
             return 0;
         }
         let outside = span.from.saturating_sub(first.at).saturating_add(last.at.saturating_sub(span.until));
         last.mpi.saturating_sub(first.mpi).saturating_sub(outside).min(span.ns())
     }
+}
+
+/// Returns whether more time has passed for the threads than by the clock.
+fn are_of_several_threads([first, last]: [&Total; 2]) -> bool {
+    let apart = last.at.saturating_sub(first.at);
+    let elapsed = last.elapsed.saturating_sub(first.elapsed);
+    elapsed > apart.saturating_add(apart / 100)
 }
 
 #[cfg(test)]
@@ -73,7 +111,9 @@ mod tests {
 
     fn totals(all: &[(u64, u64, u64)]) -> Inside {
         let mut inside = Inside::default();
-        all.iter().for_each(|&(at, elapsed, mpi)| inside.read("w", Some(0), Total { at, elapsed, mpi }));
+        all.iter().for_each(|&(at, elapsed, mpi)| {
+            inside.read("w", Some(0), Total { at, elapsed, mpi, ..Total::default() })
+        });
         inside
     }
 

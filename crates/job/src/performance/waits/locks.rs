@@ -2,7 +2,8 @@
 //! that was released.
 //!
 //! Several processes may have held it in turn: the time until the first release is a wait for the first of
-//! them, and so on. A library may defer taking a lock until it is needed; then the call that releases it is
+//! them, and so on. While a process still waits for the lock itself, it makes nobody wait: what delays it, such
+//! as a target outside MPI, delays the others too. A library may defer taking a lock until it is needed; then the call that releases it is
 //! the one that waits.
 
 use super::calls::Calls;
@@ -162,11 +163,15 @@ fn in_call<'a>(
     let granted_by = if *call == own.asked { call.until_ns } else { call.from_ns };
     let held = others.flat_map(|(other, locks)| locks.list.iter().map(move |epoch| (other, epoch)));
     let before = held.filter(|(_, epoch)| epoch.excludes(own) && epoch.asked.until_ns <= granted_by);
-    let released = before.filter_map(|(other, epoch)| Some((epoch.released.as_ref()?.from_ns, other)));
-    let mut released: Vec<(u64, ProcessIndex)> = released.filter(|(at, _)| inside.contains(at)).collect();
-    released.sort_unstable();
+    let held = before
+        .filter_map(|(other, epoch)| Some((epoch.released.as_ref()?.from_ns, epoch.asked.until_ns, other)));
+    let mut held: Vec<(u64, u64, ProcessIndex)> = held.filter(|(at, ..)| inside.contains(at)).collect();
+    held.sort_unstable();
     let (mut from, mut waits) = (call.from_ns, Vec::new());
-    for (until, culprit) in released {
+    for (until, since, culprit) in held {
+        if waits.is_empty() {
+            from = from.max(since).min(until);
+        }
         let (span, call_of) = (Span { from, until }, Arc::clone(&call.call));
         let in_call = call.from_ns;
         waits.push(Wait { kind: Kind::LOCK, who: me, call: call_of, in_call, span, culprit, message: None });

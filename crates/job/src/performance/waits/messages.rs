@@ -19,15 +19,20 @@ pub fn for_messages(messages: &[Ends<'_>], calls: &Calls, hosts: &Hosts<'_>) -> 
             let long = waits.into_iter().filter(|wait| wait.span.ns() > error_ns);
             let waits: Vec<Wait> = long.filter_map(|wait| calls.bounded(wait)).collect();
             let Some(last) = waits.last() else { continue };
-            // In a call that sends and receives, the receive is the end that waits if both agree.
-            let rank = |wait: &Wait| (wait.span.until, wait.kind != Kind::LATE_RECEIVER);
+            let until = |wait: &Wait| (wait.span.until, receives(wait));
             let known = latest.entry((last.who, last.in_call)).or_default();
-            if known.last().is_none_or(|known| rank(known) < rank(last)) {
+            if known.last().is_none_or(|known| until(known) < until(last)) {
                 *known = waits;
             }
         }
     }
     latest.into_values().flatten().collect()
+}
+
+/// Whether a wait is for a message to arrive. In a call that sends and receives, that is what it waits for if
+/// both took equally long.
+pub fn receives(wait: &Wait) -> bool {
+    matches!(wait.message, Some((_, End::Receiver)))
 }
 
 /// Returns the waits of the receiver, in its probe and in the receiving call, and of the sender: for the

@@ -64,6 +64,7 @@ mod stream;
 mod sum;
 #[cfg(test)]
 mod tests;
+mod told;
 
 use crate::base::quantity::duration;
 pub use crate::base::waiting_functions::{
@@ -275,6 +276,9 @@ impl fmt::Display for Lost {
             write!(f, " at {line}")?;
         }
         write!(f, " waiting for {}, which was {}", self.culprit.named(), self.meanwhile)?;
+        if self.kind == Kind::WRONG_ORDER {
+            f.write_str(", while a message that it received later had already arrived")?;
+        }
         if let Some(Began { culprit, doing, seconds }) = self.began.first()
             && *seconds >= LEAST_ORIGIN_SHARE * self.seconds
         {
@@ -394,14 +398,28 @@ impl Waits {
         self.estimated.map_or(self.seconds, |estimated| estimated.seconds) + sampled
     }
 
+    /// Returns the waits for text: in descending order of time, joined if they have the same sentence.
+    #[must_use]
+    pub fn told(&self) -> Vec<Lost> {
+        told::told(&self.list)
+    }
+
     /// Describes in one sentence what cost the most, if that is at least the fraction `least` of the job's
     /// time: a group of waits or, if that is more, a rank that made others late.
     #[must_use]
     pub fn foremost(&self, least: f64) -> Option<String> {
-        let sampled = self.sampled.iter().flat_map(|sampled| &sampled.list);
-        let most = self.list.iter().chain(sampled).max_by(|a, b| a.part().total_cmp(&b.part()))?;
+        let sampled = self.sampled.iter().flat_map(Sampled::told);
+        let most = self.told().into_iter().chain(sampled).max_by(|a, b| a.part().total_cmp(&b.part()))?;
         let cause = self.causes.first().filter(|cause| cause.is_handed_on() && cause.share > most.part());
         (most.part() >= least).then(|| cause.map_or_else(|| most.to_string(), ToString::to_string))
+    }
+}
+
+impl Sampled {
+    /// The same as [`Waits::told`].
+    #[must_use]
+    pub fn told(&self) -> Vec<Lost> {
+        told::told(&self.list)
     }
 }
 

@@ -21,6 +21,8 @@ pub struct NamedWait {
     pub ns: u64,
     /// The work of the process waited for after its last call, even if it was in a call most of the time.
     pub working: String,
+    /// Whether the process waited for had several threads in MPI: its waits say nothing about this one.
+    pub threads: bool,
     /// What it belongs to; nothing for window locks.
     pub part: Option<Part>,
 }
@@ -61,7 +63,7 @@ impl<'a> Names<'a> {
 
     /// Returns a wait with names.
     pub fn named(&self, wait: &Wait) -> NamedWait {
-        let (meanwhile, working) = self.calls.meanwhile(wait.culprit, wait.span);
+        let (meanwhile, working) = self.calls.meanwhile(wait.culprit, wait.who, wait.span);
         let key = Alike {
             kind: wait.kind,
             function: wait.call.function.clone(),
@@ -72,6 +74,7 @@ impl<'a> Names<'a> {
         };
         let who = self.name(wait.who);
         let part = wait.message.map(|(comm, end)| Part::of_message(comm, &who, &key.culprit, end));
-        NamedWait { key, who, from_ns: wait.span.from, ns: wait.span.ns(), working, part }
+        let threads = self.calls.has_several_threads(wait.culprit, wait.span);
+        NamedWait { key, who, from_ns: wait.span.from, ns: wait.span.ns(), working, threads, part }
     }
 }

@@ -283,14 +283,15 @@ impl<'a> Names<'a> {
 
 /// Formats `in MPI_Recv at heat.c:40` or `computing after MPI_Send at heat.c:38`, as for exact waits.
 fn meanwhile(seen: &Observation) -> String {
+    let threads = || seen.threads.iter().filter(|thread| !thread.ended);
+    let which = if threads().count() > 1 { super::alike::ONE_THREAD } else { "" };
     let inside = |thread: &observation::Thread| {
         let call = thread.call.as_ref().filter(|call| !call.polling)?;
         Some(match &call.place {
-            Some(place) => format!("in {} at {place}", call.function),
-            None => format!("in {}", call.function),
+            Some(place) => format!("in {} at {place}{which}", call.function),
+            None => format!("in {}{which}", call.function),
         })
     };
-    let threads = || seen.threads.iter().filter(|thread| !thread.ended);
     let after = || threads().map(|thread| &thread.after).find(|after| !after.is_empty());
     threads().find_map(inside).unwrap_or_else(|| match after() {
         Some(after) => format!("{} after {after}", super::alike::UNNAMED),

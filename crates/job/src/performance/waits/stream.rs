@@ -14,7 +14,7 @@
 use super::Wait;
 use super::alike::Who;
 use super::hosts::Hosts;
-use super::messages::of_message;
+use super::messages::{of_message, receives};
 use super::named::{NamedWait, Names};
 use crate::observation::Observation;
 use crate::observation::ledger::Line;
@@ -101,8 +101,8 @@ struct Call {
     until_ns: u64,
     /// The waits for the message that came last, one after the other.
     waits: Vec<NamedWait>,
-    /// When they ended.
-    waited_until_ns: u64,
+    /// When they ended, and whether they were for a message to arrive.
+    waited_until: (u64, bool),
     /// Whether a message received later had already arrived.
     wrong_order: bool,
     /// The last pass that found one of its messages.
@@ -321,7 +321,7 @@ impl Open {
             let new = Call {
                 until_ns: waited.until_ns,
                 waits: Vec::new(),
-                waited_until_ns: 0,
+                waited_until: (0, false),
                 wrong_order: false,
                 look: self.looks,
                 reported: false,
@@ -375,10 +375,11 @@ impl Open {
         let Some(last) = waits.last() else { return };
         let Some(call) = self.calls.get_mut(&(who, last.in_call)) else { return };
         let until_ns = last.span.until.min(call.until_ns);
-        if until_ns <= call.waited_until_ns {
+        let until = (until_ns, receives(last));
+        if until_ns == 0 || until <= call.waited_until {
             return;
         }
-        call.waited_until_ns = until_ns;
+        call.waited_until = until;
         let named = waits.iter().map(|wait| NamedWait {
             ns: wait.span.until.min(call.until_ns).saturating_sub(wait.span.from),
             ..names.named(wait)

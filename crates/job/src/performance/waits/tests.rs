@@ -120,6 +120,21 @@ fn a_send_receive_call_waits_for_its_partner_as_a_receiver() {
 }
 
 #[test]
+fn a_call_that_completes_a_send_and_a_receive_at_once_waited_for_the_message() {
+    for late in [0, 1] {
+        let exchanges = |me: u32| {
+            let at = if me == late { 300 } else { 100 };
+            let of = |posted| line(1 - me, 1, "MPI_Waitall", "a.c:5", [posted, at + 2, 310]);
+            let seen = Observation { pid: me, ..rank(me, 2) };
+            with_messages(seen, vec![of(at + 1)], vec![of(at)])
+        };
+        let found = finish(Sum::default(), &[exchanges(0), exchanges(1)], of_messages(1));
+        let kinds: Vec<_> = found.list.iter().map(|lost| lost.kind).collect();
+        assert_eq!(kinds[..1], [Kind::LATE_SENDER], "rank {late} is late: {found:?}");
+    }
+}
+
+#[test]
 fn a_call_that_completes_several_messages_waits_for_the_last_one() {
     let receives = vec![
         line(1, 1, "MPI_Waitall", "a.c:9", [0, 10, 100]),
@@ -302,7 +317,9 @@ fn an_unfinished_collective_is_counted_in_the_next_sample() {
 
 #[test]
 fn waits_are_read_back_as_they_were_written() {
-    let found = of(&barriers(1..=4), after(4));
+    let mut found = of(&barriers(1..=4), after(4));
+    // Every digit counts: the report of a finished job is printed from what was read back.
+    found.seconds = 1.050_000_000_000_000_3;
     let text = serde_json::to_string(&found).unwrap();
     assert_eq!(serde_json::from_str::<Waits>(&text).unwrap(), found);
 }
@@ -724,6 +741,18 @@ fn a_lock_waits_for_its_holders_in_turn_but_readers_do_not_wait_for_each_other()
     let found = of(&late, Time::default());
     let [wait] = found.list.as_slice() else { panic!("{found:?}") };
     assert_eq!((wait.function.as_str(), wait.seconds), ("MPI_Win_unlock", 0.08));
+    // The target was outside MPI until 400: that the lock came late is not due to the one that got it first.
+    let together = [
+        with_locks(rank(0, 3), true, &[[100, 400, 401, 402]]),
+        with_locks(rank(1, 3), true, &[[110, 406, 410, 411]]),
+        with_locks(rank(2, 3), true, &[[120, 415, 420, 421]]),
+    ];
+    let found = of(&together, Time::default());
+    let all: f64 = found.list.iter().map(|lost| lost.seconds).sum();
+    assert!(
+        (all - 0.011).abs() < 1e-9,
+        "2 x 1 ms for rank 0, and from its release 9 ms for rank 1: {found:?}"
+    );
     // Observing the same again counts nothing twice.
     let mut sum = Sum::default();
     (0..3).for_each(|_| sum.add(&holders(true), Spent::default()));
