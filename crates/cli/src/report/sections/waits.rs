@@ -18,12 +18,12 @@ pub fn blocks(report: &JobReport) -> Vec<Block> {
     if found.list.is_empty() {
         return sampled;
     }
-    let told = found.told();
-    let large = told.iter().filter(|lost| lost.share >= LEAST);
+    let sentences = found.by_sentence();
+    let large = sentences.iter().filter(|lost| lost.share >= LEAST);
     let mut blocks = causes(found);
     let before = blocks.len();
     blocks.extend(large.take(MOST).map(|lost| Block::Line(format!("  {lost}"))));
-    match (blocks.len() - before, told.len()) {
+    match (blocks.len() - before, sentences.len()) {
         (0, all) => {
             let least = LEAST * 100.0;
             let what =
@@ -90,8 +90,8 @@ fn known(share: f64, sampled: bool) -> String {
 
 /// Waits found by sampling.
 fn sampled(found: &Sampled, messages: bool, thread_s: f64) -> Vec<Block> {
-    let told = found.told();
-    let large = || told.iter().filter(|lost| lost.share >= LEAST);
+    let sentences = found.by_sentence();
+    let large = || sentences.iter().filter(|lost| lost.share >= LEAST);
     let unsure = (found.unsure_s > LEAST * thread_s).then(|| {
         let (all, looks) = (duration(found.unsure_s), found.looks);
         Block::Line(format!(

@@ -45,6 +45,7 @@
 
 mod alike;
 mod as_list;
+mod by_sentence;
 mod calls;
 mod chain;
 mod collectives;
@@ -64,7 +65,6 @@ mod stream;
 mod sum;
 #[cfg(test)]
 mod tests;
-mod told;
 
 use crate::base::quantity::duration;
 pub use crate::base::waiting_functions::{
@@ -400,26 +400,27 @@ impl Waits {
 
     /// Returns the waits for text: in descending order of time, joined if they have the same sentence.
     #[must_use]
-    pub fn told(&self) -> Vec<Lost> {
-        told::told(&self.list)
+    pub fn by_sentence(&self) -> Vec<Lost> {
+        by_sentence::joined(&self.list)
     }
 
     /// Describes in one sentence what cost the most, if that is at least the fraction `least` of the job's
     /// time: a group of waits or, if that is more, a rank that made others late.
     #[must_use]
     pub fn foremost(&self, least: f64) -> Option<String> {
-        let sampled = self.sampled.iter().flat_map(Sampled::told);
-        let most = self.told().into_iter().chain(sampled).max_by(|a, b| a.part().total_cmp(&b.part()))?;
+        let sampled = self.sampled.iter().flat_map(Sampled::by_sentence);
+        let most =
+            self.by_sentence().into_iter().chain(sampled).max_by(|a, b| a.part().total_cmp(&b.part()))?;
         let cause = self.causes.first().filter(|cause| cause.is_handed_on() && cause.share > most.part());
         (most.part() >= least).then(|| cause.map_or_else(|| most.to_string(), ToString::to_string))
     }
 }
 
 impl Sampled {
-    /// The same as [`Waits::told`].
+    /// The same as [`Waits::by_sentence`].
     #[must_use]
-    pub fn told(&self) -> Vec<Lost> {
-        told::told(&self.list)
+    pub fn by_sentence(&self) -> Vec<Lost> {
+        by_sentence::joined(&self.list)
     }
 }
 

@@ -1,25 +1,25 @@
-//! Waits as they are told: a sentence names the call, the rank waited for and what it did, but not the kind of
+//! Waits as text shows them: a sentence names the call, the rank waited for and what it did, but not the kind of
 //! the wait, so waits that differ only in that share a sentence.
 
 use super::{Began, Kind, Lost};
 use std::collections::HashMap;
 
 /// Returns the waits in descending order of time, those with the same sentence joined.
-pub fn told(list: &[Lost]) -> Vec<Lost> {
-    let mut told: Vec<Lost> = Vec::new();
+pub fn joined(list: &[Lost]) -> Vec<Lost> {
+    let mut sentences: Vec<Lost> = Vec::new();
     let mut places: HashMap<_, usize> = HashMap::new();
     for lost in list {
         let in_order = lost.kind != Kind::WRONG_ORDER;
         let culprit = lost.culprit.to_string();
         let sentence = (&lost.function, &lost.line, culprit, &lost.meanwhile, in_order);
-        let place = *places.entry(sentence).or_insert(told.len());
-        match told.get_mut(place) {
+        let place = *places.entry(sentence).or_insert(sentences.len());
+        match sentences.get_mut(place) {
             Some(known) => join(known, lost),
-            None => told.push(lost.clone()),
+            None => sentences.push(lost.clone()),
         }
     }
-    told.sort_by(|a, b| b.seconds.total_cmp(&a.seconds));
-    told
+    sentences.sort_by(|a, b| b.seconds.total_cmp(&a.seconds));
+    sentences
 }
 
 fn join(known: &mut Lost, other: &Lost) {
@@ -75,7 +75,7 @@ mod tests {
             lost(Kind::LATE_RECEIVER, &[0], 0.2, 1),
             lost(Kind::WRONG_ORDER, &[0], 0.1, 1),
         ];
-        let told: Vec<String> = told(&all).iter().map(ToString::to_string).collect();
+        let told: Vec<String> = joined(&all).iter().map(ToString::to_string).collect();
         let rest = "in MPI_Waitall at a.c:5 waiting for rank";
         let [first, second, third] = told.as_slice() else { panic!("{told:#?}") };
         assert_eq!(
@@ -93,7 +93,7 @@ mod tests {
         let mut estimated = lost(Kind::LATE_SENDER, &[0], 0.1, 1);
         estimated.estimated_s = Some(0.5);
         let all = [lost(Kind::LATE_RECEIVER, &[0], 0.2, 1), estimated];
-        let told = told(&all);
+        let told = joined(&all);
         assert!(matches!(told[0].estimated_s, Some(all) if (all - 0.7).abs() < 1e-9), "{told:?}");
         assert_eq!(told[0].times, 2);
     }
