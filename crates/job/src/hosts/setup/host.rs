@@ -65,10 +65,12 @@ fn scope_of(scope: Option<u32>, user: u32, name: &'static str) -> Check {
 fn core_files(limits: &str) -> Check {
     const NAME: &str = "core files";
     let pattern = fs::read_to_string("/proc/sys/kernel/core_pattern").unwrap_or_default();
-    core_files_by(limit(limits, "Max core file size"), pattern.trim(), NAME)
+    let pids = fs::read_to_string("/proc/sys/kernel/core_uses_pid").unwrap_or_default();
+    core_files_by(limit(limits, "Max core file size"), (pattern.trim(), pids.trim() != "0"), NAME)
 }
 
-fn core_files_by(limit: Option<u64>, pattern: &str, name: &'static str) -> Check {
+/// `uses_pid` means that the process id is appended to names that do not contain it.
+fn core_files_by(limit: Option<u64>, (pattern, uses_pid): (&str, bool), name: &'static str) -> Check {
     match (limit, pattern) {
         (Some(0), pattern) if !pattern.starts_with('|') => Check::of(
             name,
@@ -87,6 +89,16 @@ fn core_files_by(limit: Option<u64>, pattern: &str, name: &'static str) -> Check
                 pattern.trim_start_matches('|').split_whitespace().next().unwrap_or_default().to_owned();
             Check::fine(name, format!("they are piped to {program} (see coredumpctl or apport)"))
         }
+        (_, pattern) if !uses_pid && !["%p", "%P", "%i", "%I"].iter().any(|id| pattern.contains(id)) => {
+            Check::of(
+                name,
+                Result::Limited,
+                format!(
+                    "they are all written as {pattern}: ranks in the same directory overwrite each other's"
+                ),
+                "start each rank in a directory of its own, or sysctl kernel.core_uses_pid=1",
+            )
+        }
         (_, pattern) => Check::fine(name, format!("they are written as {pattern}")),
     }
 }
@@ -100,7 +112,10 @@ fn folder(user: u32) -> Check {
             Check::fine(NAME, format!("{}, where the ranks of a host find each other", path.display()))
         }
         Err(why) => {
-            let remedy = format!("set {} to a private folder on this host", runtime::VARIABLE);
+            let remedy = format!(
+                "set {} to a private folder on this host that has space and a short path",
+                runtime::VARIABLE
+            );
             Check::of(NAME, Result::Problem, why.to_string(), remedy)
         }
     }
@@ -161,13 +176,14 @@ mod tests {
 
     #[test]
     fn core_files_are_limited_by_size_and_pattern() {
-        let result = |limit, pattern| core_files_by(limit, pattern, "core").result;
+        let result = |limit, pattern| core_files_by(limit, (pattern, false), "core").result;
         assert_eq!(result(Some(0), "core"), Result::Limited);
         assert_eq!(
             (result(Some(0), "|/usr/lib/systemd/systemd-coredump %P"), result(None, "core.%p")),
             (Result::Fine, Result::Fine)
         );
-        assert_eq!(result(None, ""), Result::Limited);
+        assert_eq!((result(None, ""), result(None, "core")), (Result::Limited, Result::Limited));
+        assert_eq!(core_files_by(None, ("core", true), "core").result, Result::Fine);
     }
 
     #[test]
