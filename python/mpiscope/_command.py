@@ -74,6 +74,8 @@ def tell(verb: str, options: Sequence[str], names: Sequence[str]) -> str:
 def _run(arguments: Sequence[str]) -> "subprocess.CompletedProcess[str]":
     # If Python runs under the layer, the command must not.
     environment = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
+    # Messages become those of exceptions, which are not wrapped.
+    environment["COLUMNS"] = "100000"
     words = [command(), *arguments]
     try:
         return subprocess.run(

@@ -30,6 +30,13 @@ def names_of_no_job():
     refused(lambda: mpiscope.job(__file__).save("/no/such/folder/file"), "not a running job")
 
 
+def messages_are_not_wrapped():
+    try:
+        mpiscope.job("no-such-job").ps()
+    except mpiscope.Error as error:
+        assert "\n" not in str(error), error
+
+
 def a_command_that_cannot_be_started():
     before = os.environ.get("MPISCOPE")
     os.environ["MPISCOPE"] = "/no/such/mpiscope"
@@ -72,6 +79,7 @@ def texts_that_are_not_utf_8():
 names_of_several_variables()
 texts_that_are_not_utf_8()
 names_of_no_job()
+messages_are_not_wrapped()
 a_command_that_cannot_be_started()
 programs_that_are_none()
 print("refusals: passed")

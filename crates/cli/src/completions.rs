@@ -1,7 +1,7 @@
 //! `mpiscope completions` and the manual pages, both generated from the definition of the command line.
 
 use crate::exit;
-use crate::render::Terminal;
+use crate::render::{NOT_WRITTEN, Terminal};
 use anyhow::{Context, Result};
 use clap::Command;
 use clap_complete::Shell;
@@ -52,8 +52,7 @@ pub fn print(options: &Options) -> Result<ExitCode> {
         For::Tcsh => text.extend(tcsh(command).bytes()),
     }
     let mut out = stdout().lock();
-    out.write_all(&text)?;
-    out.flush()?;
+    out.write_all(&text).and_then(|()| out.flush()).context(NOT_WRITTEN)?;
     Ok(ExitCode::from(exit::FINE))
 }
 

@@ -3,7 +3,8 @@
 //! The script is not embedded in libmpiscope.so: gdb would warn whenever it loads the library from a folder
 //! that it does not trust.
 
-use anyhow::Result;
+use crate::render::NOT_WRITTEN;
+use anyhow::{Context, Result};
 use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
@@ -19,8 +20,7 @@ pub struct Options {}
 
 pub fn print(_: &Options) -> Result<ExitCode> {
     let mut out = std::io::stdout().lock();
-    out.write_all(TEXT.as_bytes())?;
-    out.flush()?;
+    out.write_all(TEXT.as_bytes()).and_then(|()| out.flush()).context(NOT_WRITTEN)?;
     Ok(ExitCode::from(crate::exit::FINE))
 }
 

@@ -1,9 +1,13 @@
 //! `mpiscope help`: a page for each verb.
 
 use crate::exit;
-use crate::render::{ColourChoice, Paged, Terminal};
-use anyhow::{Result, bail};
+use crate::render::{ColourChoice, NOT_WRITTEN, Paged, Terminal};
+use crate::run::launcher::command::is_program;
+use crate::run::launcher::starts_jobs;
+use anyhow::{Context, Result, bail};
 use clap::builder::StyledStr;
+use clap::error::ErrorKind;
+use std::ffi::OsString;
 use std::io::{Write, stdout};
 use std::process::ExitCode;
 
@@ -29,11 +33,8 @@ pub fn print(page: &StyledStr) -> Result<ExitCode> {
     let mut out = Paged::stdout();
     let colour = Terminal::of(out.output()).colour;
     let text = if colour { page.ansi().to_string() } else { page.to_string() };
-    out.write_all(text.as_bytes())?;
-    if !text.ends_with('\n') {
-        out.write_all(b"\n")?;
-    }
-    out.flush()?;
+    let end = if text.ends_with('\n') { "" } else { "\n" };
+    out.write_all(format!("{text}{end}").as_bytes()).and_then(|()| out.flush()).context(NOT_WRITTEN)?;
     Ok(ExitCode::from(exit::FINE))
 }
 
@@ -49,12 +50,48 @@ pub fn colours(arguments: impl Iterator<Item = String>) -> Option<ColourChoice> 
     <ColourChoice as clap::ValueEnum>::from_str(&value, false).ok()
 }
 
+/// Returns what to type instead of a command line that was refused, if it seems meant to start a program.
+pub fn instead(refused: ErrorKind, words: &[OsString]) -> Option<String> {
+    let (verb, rest) = words.split_first()?;
+    let starts = |word: &OsString| std::path::Path::new(word).file_name().is_some_and(starts_jobs);
+    let line = |words: &[OsString]| {
+        let words: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
+        format!("mpiscope run {}", words.join(" "))
+    };
+    match refused {
+        ErrorKind::InvalidSubcommand if starts(verb) || is_program(verb) => {
+            Some(format!("to run a program: {}", line(words)))
+        }
+        ErrorKind::UnknownArgument => {
+            let at = rest.iter().position(starts)?;
+            let verb = verb.to_string_lossy();
+            let run = line(rest.get(at..)?);
+            Some(format!("`mpiscope {verb}` examines what `mpiscope run` has started; to start it: {run}"))
+        }
+        _ => None,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn of(line: &str) -> Option<ColourChoice> {
         colours(line.split(' ').map(str::to_owned))
+    }
+
+    #[test]
+    fn whoever_forgets_the_verb_run_is_told() {
+        let of = |refused, line: &str| {
+            instead(refused, &line.split(' ').map(OsString::from).collect::<Vec<_>>()).unwrap_or_default()
+        };
+        let unknown = ErrorKind::InvalidSubcommand;
+        assert_eq!(of(unknown, "mpirun -n 2 ./a"), "to run a program: mpiscope run mpirun -n 2 ./a");
+        assert_eq!(of(unknown, "/bin/sh x"), "to run a program: mpiscope run /bin/sh x");
+        assert_eq!(of(unknown, "no-such-verb"), "");
+        let said = of(ErrorKind::UnknownArgument, "why --for 2 mpirun -n 2 ./a");
+        assert!(said.ends_with("to start it: mpiscope run mpirun -n 2 ./a"), "{said}");
+        assert_eq!(of(ErrorKind::UnknownArgument, "why --nosuch"), "");
     }
 
     #[test]

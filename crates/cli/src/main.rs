@@ -41,7 +41,7 @@ mod version;
 mod whole_file;
 mod why;
 
-use clap::error::ErrorKind;
+use clap::error::{ContextKind, ErrorKind};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use render::{ColourChoice, Terminal};
 use std::process::ExitCode;
@@ -119,10 +119,17 @@ fn main() -> ExitCode {
     match matches.and_then(|matches| Cli::from_arg_matches(&matches)) {
         Ok(cli) => execute(cli),
         // Parsing stopped early, so the color option may not have been seen.
-        Err(e) => {
-            let words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
-            help::colours(words).unwrap_or_default().choose();
-            answer(&e).unwrap_or_else(|e| exit::failed(&e))
+        Err(mut e) => {
+            let words: Vec<_> = std::env::args_os().skip(1).collect();
+            let texts = words.iter().map(|word| word.to_string_lossy().into_owned());
+            help::colours(texts).unwrap_or_default().choose();
+            // The advice to write `--` before a misspelled option.
+            e.remove(ContextKind::Suggested);
+            let status = answer(&e).unwrap_or_else(|e| exit::failed(&e));
+            if let Some(instead) = help::instead(e.kind(), &words) {
+                render::complain("", &instead);
+            }
+            status
         }
     }
 }

@@ -207,7 +207,9 @@ pub fn look_by(targets: &[OsString], remote: bool, whose: &Whose) -> Result<(Acq
     if found.processes.is_empty() {
         match found.problems.as_slice() {
             [] if by_job => bail!(Refusal::NoneHere),
-            [] => bail!("no process of a job was found; has it called MPI_Init yet?"),
+            [] => bail!(
+                "no process of a job was found: did it run under `mpiscope run`, and has it called MPI_Init?"
+            ),
             problems => bail!("{}", problems.join("; ")),
         }
     }

@@ -8,6 +8,7 @@ use crate::selection::{self, Target};
 use crate::whole_file::{self, Way};
 use anyhow::{Context, Result, bail};
 use mpiscope_job::base::refusal::Refusal;
+use mpiscope_job::base::shell;
 use mpiscope_job::jobs::evidence::is_evidence;
 use mpiscope_job::jobs::job::{Job, names};
 use mpiscope_job::save;
@@ -106,8 +107,9 @@ pub fn save(options: &Options) -> Result<ExitCode> {
     } else {
         let mut screen = Screen::stdout();
         let name = target.display();
+        let word = shell::quoted(&name.to_string());
         screen.line(&format!(
-            "{name}: {}, {}; read it with `mpiscope why {name}`",
+            "{name}: {}, {}; read it with `mpiscope why {word}`",
             render::count(saved.processes, "rank"),
             render::bytes(saved.bytes)
         ))?;

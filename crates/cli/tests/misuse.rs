@@ -90,8 +90,42 @@ fn an_output_that_is_full_is_named_in_the_error() {
         let said = refused(&shell(dir.path(), &format!("$MPISCOPE {verb} rank.image >/dev/full")));
         assert!(said.contains("the output cannot be written: No space left on device"), "{verb}: {said}");
     }
+    for verb in ["help run", "completions bash", "gdb-script"] {
+        let said = refused(&shell(dir.path(), &format!("$MPISCOPE {verb} >/dev/full")));
+        assert!(said.contains("the output cannot be written: No space left on device"), "{verb}: {said}");
+    }
     // The launcher of `mpiscope doctor` reads this.
     refused(&shell(dir.path(), "$MPISCOPE doctor --as-rank >/dev/full"));
+}
+
+#[test]
+fn words_in_the_wrong_place_are_refused_with_the_right_command() {
+    let dir = TempDir::new().unwrap();
+    for (words, right) in [
+        ("mpirun -n 2 ./app", "to run a program: mpiscope run mpirun -n 2 ./app"),
+        ("sh -c true", "to run a program: mpiscope run sh -c true"),
+        ("why --for 2 mpirun -n 2 ./app", "to start it: mpiscope run mpirun -n 2 ./app"),
+        ("run -n 2 ./app", "mpiscope run mpirun -n 2 ./app"),
+        ("doctor -n 2 ./app", "mpiscope doctor mpirun -n 2 ./app"),
+        ("doctor --nosuch", "has no option --nosuch"),
+        ("run --trace 64M mpirun ./app", "mpiscope run --trace=64M mpirun ./app"),
+        ("why /bin/sh", "start the program with `mpiscope run`"),
+    ] {
+        let said = refused(&mpiscope(dir.path(), &words.split(' ').collect::<Vec<_>>()));
+        assert!(said.contains(right), "{words}: {said}");
+    }
+    let said = refused(&mpiscope(dir.path(), &["why", "--nosuch"]));
+    assert!(said.contains("--nosuch") && !said.contains("-- --nosuch"), "{said}");
+}
+
+#[test]
+fn a_command_to_copy_is_quoted() {
+    let job = Job::start(FOUR_IN_RECV, 4);
+    job.shows(|printed| printed.contains("[0-3]"));
+    let (dir, name) = (TempDir::new().unwrap(), job.child.id().to_string());
+    let saved = mpiscope(dir.path(), &["save", "--here", "--for", "0.1", &name, "a file"]);
+    let said = text(&saved.stdout);
+    assert!(said.contains("read it with `mpiscope why 'a file'`"), "{said} {}", text(&saved.stderr));
 }
 
 #[test]

@@ -101,7 +101,10 @@ impl std::fmt::Display for Error {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::NotAnImage => {
-                f.write_str("this is not an image of mpiscope (it does not begin with MPISCOPE)")
+                f.write_str(
+                    "this is not an image of mpiscope (it does not begin with MPISCOPE): name a file that `mpiscope save` \
+                     or `mpiscope run --out` wrote, or a core file",
+                )
             }
             Self::Version(found) => write!(
                 f,

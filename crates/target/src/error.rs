@@ -77,7 +77,11 @@ pub enum Error {
         reason: String,
     },
     /// The file is ELF but not a core file.
-    #[error("{} is {kind}, not a core file: give the core file that the system wrote when the program died", path.display())]
+    #[error(
+        "{} is {kind}, not a core file: give the core file that the system wrote when the program died, or start the \
+         program with `mpiscope run`",
+        path.display()
+    )]
     NotCore {
         /// The file.
         path: PathBuf,

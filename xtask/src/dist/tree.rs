@@ -23,6 +23,18 @@ const COMPLETIONS: [(&str, &str); 3] = [
     ("fish", "share/fish/vendor_completions.d/mpiscope.fish"),
 ];
 
+/// Documents outside the folder `docs`.
+const DOCUMENTS: [&str; 8] = [
+    "README.md",
+    "CHANGELOG.md",
+    "ARCHITECTURE.md",
+    "CONTRIBUTING.md",
+    "LICENSE-MIT",
+    "LICENSE-APACHE",
+    "packaging/README.md",
+    "crates/testkit/programs/mpi_t/EVENTS.md",
+];
+
 /// The version of the workspace.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
@@ -39,18 +51,22 @@ pub fn fill(prefix: &Path, built: &Built, debug: Option<&Path>) -> Result<()> {
     let root = paths::workspace();
     copy_all(&root.join("include/mpiscope"), &prefix.join("include/mpiscope"))?;
     copy_all(&root.join("share"), &prefix.join("share/mpiscope"))?;
-    copy_all(&root.join("examples"), &prefix.join("share/doc/mpiscope/examples"))?;
     let doc = prefix.join("share/doc/mpiscope");
-    copy_all(&root.join("docs"), &doc.join("docs"))?;
-    for file in ["README.md", "CHANGELOG.md", "LICENSE-MIT", "LICENSE-APACHE"] {
-        copy(&root.join(file), &doc.join(file))?;
-    }
+    documents(&root, &doc)?;
     notices::write(&doc, built.epoch)?;
     for (name, file) in [("mpiscope.pc", "lib/pkgconfig/mpiscope.pc"), ("modulefile", &module_file())] {
         let text = fs::read_to_string(root.join("packaging").join(name))?;
         write(&prefix.join(file), &text.replace("@VERSION@", VERSION))?;
     }
     made_by_the_command(&built.command, prefix)
+}
+
+/// Writes the documentation and the files that it links to.
+fn documents(root: &Path, doc: &Path) -> Result<()> {
+    for folder in ["docs", "examples"] {
+        copy_all(&root.join(folder), &doc.join(folder))?;
+    }
+    DOCUMENTS.iter().try_for_each(|file| copy(&root.join(file), &doc.join(file)))
 }
 
 fn module_file() -> String {
@@ -123,4 +139,27 @@ pub fn files(folder: &Path) -> Result<Vec<PathBuf>> {
         }
     }
     Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::site::links;
+
+    #[test]
+    fn every_link_of_an_installed_document_leads_to_an_installed_file() {
+        let folder = tempfile::tempdir().unwrap();
+        documents(&paths::workspace(), folder.path()).unwrap();
+        let pages = files(folder.path()).unwrap();
+        let mut seen = 0;
+        for page in pages.iter().filter(|page| page.extension().is_some_and(|kind| kind == "md")) {
+            let text = fs::read_to_string(page).unwrap();
+            for link in links::targets(&text) {
+                let leads = page.parent().unwrap().join(link);
+                assert!(leads.exists(), "{}: {link}", page.display());
+                seen += 1;
+            }
+        }
+        assert!(seen > 50, "{seen} links");
+    }
 }

@@ -16,7 +16,7 @@ use mpiscope_testkit::paths;
 
 mod book;
 mod kinds;
-mod links;
+pub mod links;
 mod schemas;
 mod variables;
 mod verbs;

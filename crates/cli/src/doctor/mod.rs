@@ -2,6 +2,7 @@
 
 use crate::exit;
 use crate::render::{Screen, while_working};
+use crate::run;
 use crate::run::environment::{Environment, find_layer, new_job};
 use crate::run::hosts::wrapped::may_leave;
 use crate::run::launcher::command;
@@ -13,7 +14,8 @@ use mpiscope_job::hosts::setup::{self, Check, Result as Outcome};
 use mpiscope_job::jobs::launcher_environment;
 use rustix::fs::{MemfdFlags, memfd_create};
 use serde::Serialize;
-use std::ffi::OsString;
+use std::borrow::Cow;
+use std::ffi::{OsStr, OsString};
 use std::io::{self, Write};
 use std::path::Path;
 use std::process::{Command, ExitCode};
@@ -57,6 +59,7 @@ pub fn doctor(options: &Options) -> Result<ExitCode> {
     if options.as_rank {
         return report();
     }
+    run::refuse_option("doctor", &options.command)?;
     let checks = while_working("checking", || checks(options))?;
     let well = checks.iter().all(|check| check.result != Outcome::Problem);
     let mut screen = Screen::stdout();
@@ -93,29 +96,37 @@ fn checks(options: &Options) -> Result<Vec<Check>> {
     };
     let mut checks = vec![Check::fine("layer", layer.display().to_string())];
     checks.extend(setup::host(&layer, rustix::process::getuid().as_raw()));
-    let (launcher, words) = command::split(&options.command);
-    let found = words.first().map(|program| setup::program(&command::file_of(program)));
+    let words = run::below(&options.command);
+    let (launcher, words) = command::split(&words);
+    let program = run::below(words);
+    let found = program.first().map(|program| setup::program(&command::file_of(program)));
     checks.extend(found.iter().flat_map(|program| program.checks.clone()));
     if let Some(first) = launcher.first() {
         let about = setup::launcher(Path::new(first));
-        checks.push(about.check.clone());
+        checks.push(setup::usable(&about, found.as_ref()));
         checks.extend(found.as_ref().and_then(|program| setup::fit(&about, program)));
         if about.check.result == Outcome::Fine {
-            checks.extend(ranks(launcher, &layer, Duration::from_secs_f64(options.seconds))?);
+            let wrapped = may_leave(launcher) || matches!(program, Cow::Owned(_));
+            checks.extend(ranks((launcher, wrapped), &layer, Duration::from_secs_f64(options.seconds))?);
         }
+    } else if !program.is_empty() && checks.iter().all(|check| check.result != Outcome::Problem) {
+        let found = "there is none in this command, so what reaches the ranks was not checked";
+        let command = program.join(OsStr::new(" ")).to_string_lossy().into_owned();
+        let remedy = format!("mpiscope doctor mpirun -n 2 {command}");
+        checks.push(Check::of("launcher", Outcome::Unknown, found, remedy));
     }
     Ok(checks)
 }
 
-/// Checks what reaches the ranks that the launcher starts.
-fn ranks(launcher: &[OsString], layer: &Path, limit: Duration) -> Result<Vec<Check>> {
+/// Checks what reaches the ranks that the launcher starts. `wrapped` means that `mpiscope run` is in front of
+/// each rank: because of the command, or because ranks may run on other hosts.
+fn ranks((launcher, wrapped): (&[OsString], bool), layer: &Path, limit: Duration) -> Result<Vec<Check>> {
     let Some((first, arguments)) = launcher.split_first() else { return Ok(Vec::new()) };
     let mut command = Command::new(first);
     let variables = Environment::new(layer, &new_job())?.variables();
     command.args(arguments);
-    if may_leave(launcher) {
-        // Matches `run`, which puts itself before each rank in this case: not every launcher passes variables
-        // on.
+    if wrapped {
+        // Like `mpiscope run`: not every launcher passes variables on.
         command.arg("env").args(variables.iter().map(|(name, value)| {
             let mut word = OsString::from(format!("{name}="));
             word.push(value);

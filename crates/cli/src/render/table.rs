@@ -75,8 +75,8 @@ impl Table {
         self.rows.push(row);
     }
 
-    /// Lays out the table, head first. If it is too wide, empty columns are omitted; if that is not enough,
-    /// the widest columns are narrowed and their cells wrapped. Before a word would be cut, the last column
+    /// Lays out the table, head first. If it is too wide, empty columns are omitted and the columns move
+    /// closer; if that is not enough, the widest columns are narrowed and their cells wrapped. Before a word would be cut, the last column
     /// moves below each row. If no layout fits, the table becomes a list.
     #[must_use]
     pub fn lines(&self, width: usize) -> Vec<String> {
@@ -96,7 +96,8 @@ impl Table {
             ways.iter().find_map(|(floors, gap)| Some((narrowed(&widths, floors, width, *gap)?, *gap)))
         };
         let unbroken: Vec<usize> = telling.iter().map(|at| self.unbroken(*at)).collect();
-        if let Some((widths, gap)) = fitting(&[(&unbroken, GAP), (&unbroken, NARROW_GAP)]) {
+        let whole = [&widths, &unbroken].map(|floors| [(floors, GAP), (floors, NARROW_GAP)]);
+        if let Some((widths, gap)) = fitting(whole.as_flattened()) {
             return self.aligned(&telling, &widths, gap);
         }
         if let Some(lines) = self.with_last_below(&telling, &unbroken, width) {
@@ -286,6 +287,14 @@ mod tests {
                 "      a.c:9",
             ]
         );
+    }
+
+    #[test]
+    fn columns_move_closer_before_a_cell_is_wrapped() {
+        let rows: &[&[&str]] = &[&["0", "in call", "3.63 s", "ring.c:12"]];
+        let table = table(&["RANK", "STATE", "AGE", "WHERE"], rows);
+        assert_eq!(table.lines(31), ["RANK STATE   AGE    WHERE", "0    in call 3.63 s ring.c:12"]);
+        assert_eq!(table.lines(32), ["RANK  STATE    AGE     WHERE", "0     in call  3.63 s  ring.c:12"]);
     }
 
     #[test]

@@ -4,12 +4,14 @@
 use super::collector::Collector;
 use super::environment::Environment;
 use super::hosts;
+use super::launcher::command as words;
 use super::lost::Lost;
 use super::signals::{self, Event, Signals};
 use super::starter::Starter;
 use crate::open_files;
 use crate::render::complain;
 use anyhow::Result;
+use mpiscope_job::hosts::setup;
 use mpiscope_job::model::process::Ending;
 use rustix::event::{PollFd, PollFlags, poll};
 use std::ffi::OsString;
@@ -86,13 +88,27 @@ fn command(program: &[OsString], environment: &Environment, tie: Tie) -> io::Res
 pub fn not_started(program: &[OsString], error: &io::Error) -> ExitCode {
     let name = program.first().map(|p| p.to_string_lossy()).unwrap_or_default();
     let missing = error.kind() == io::ErrorKind::NotFound;
-    let advice = match (error.kind(), error.raw_os_error()) {
-        (io::ErrorKind::NotFound, _) => "; is it in PATH, or is `./` missing?",
-        (io::ErrorKind::PermissionDenied, _) | (_, Some(libc::ENOEXEC)) => "; is it executable?",
-        _ => "",
-    };
-    complain("run", &format!("{name}: {error}{advice}"));
+    complain("run", &format!("{name}: {error}{}", advice(program.first(), error)));
     ExitCode::from(if missing { 127 } else { 126 })
+}
+
+fn advice(program: Option<&OsString>, error: &io::Error) -> String {
+    match (error.kind(), error.raw_os_error()) {
+        (io::ErrorKind::NotFound, _) => {
+            // A file that exists lacks the program that runs it.
+            let file = program.map(|program| words::file_of(program));
+            let file = file.filter(|file| file.is_file() && file.components().count() > 1);
+            let needs =
+                file.map(|file| setup::interpreter_of_script(&std::fs::read(file).unwrap_or_default()));
+            match needs {
+                None => "; is it in PATH, or is `./` missing?".to_owned(),
+                Some(Some(needs)) => format!("; it is a script for {}: does that exist?", needs.display()),
+                Some(None) => "; does its dynamic loader exist (`file` names it)?".to_owned(),
+            }
+        }
+        (io::ErrorKind::PermissionDenied, _) | (_, Some(libc::ENOEXEC)) => "; is it executable?".to_owned(),
+        _ => String::new(),
+    }
 }
 
 /// Waits for the program and forwards signals, running the collector meanwhile. `before_the_end` is called
@@ -163,5 +179,25 @@ pub fn end_like(ending: Ending) -> Result<ExitCode> {
             }
             Ok(ExitCode::from(128u8.wrapping_add(signal as u8)))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn a_script_without_its_interpreter_is_told_from_a_missing_program() {
+        let missing = io::Error::from(io::ErrorKind::NotFound);
+        assert!(advice(Some(&"no-such-program".into()), &missing).contains("is it in PATH"));
+        let dir = tempfile::tempdir().unwrap();
+        let script = dir.path().join("script");
+        std::fs::write(&script, "#!/no/such/shell\n").unwrap();
+        std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let said = advice(Some(&script.clone().into()), &missing);
+        assert!(said.contains("a script for /no/such/shell"), "{said}");
+        std::fs::write(&script, "\x7fELF").unwrap();
+        assert!(advice(Some(&script.into()), &missing).contains("dynamic loader"));
     }
 }

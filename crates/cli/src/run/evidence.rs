@@ -53,7 +53,12 @@ pub fn write(found: &Job, apart: Duration, stacks: bool, elsewhere: Elsewhere, f
             true
         }
         Err(why) => {
-            complain("run", &format!("what is known about the ranks cannot be saved: {why}"));
+            complain(
+                "run",
+                &format!(
+                    "what is known about the ranks cannot be saved: {why}; --out DIR names another directory"
+                ),
+            );
             false
         }
     }

@@ -43,6 +43,7 @@ use anyhow::{Context, Result, bail};
 use collector::Collector;
 use hosts::relay::Meeting;
 use mpiscope_job::performance::trace;
+use std::borrow::Cow;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -67,7 +68,7 @@ pub struct Options {
     pub check: bool,
     /// Also keep the last calls of every thread, for `mpiscope trace`; SIZE is the memory per thread, for
     /// example 64M
-    #[arg(long, value_name = "SIZE", num_args = 0..=1, require_equals = true, default_missing_value = "on", value_parser = trace_size)]
+    #[arg(long, value_name = "SIZE", num_args = 0..=1, require_equals = true, default_missing_value = TRACE_ON, value_parser = trace_size)]
     pub trace: Option<String>,
     /// Trace only calls between FROM and TO, in seconds since each rank's first call; without TO, until the
     /// rank's end
@@ -104,6 +105,8 @@ pub struct Options {
 
 /// The largest number of seconds that an option accepts.
 const LONGEST: f64 = 1e9;
+/// The value of `--trace` without a size.
+const TRACE_ON: &str = "on";
 
 /// Parses a size as the layer reads it from `MPISCOPE_TRACE`.
 fn trace_size(text: &str) -> Result<String, String> {
@@ -164,7 +167,8 @@ pub fn run(options: &Options) -> Result<ExitCode> {
     if options.collect {
         return wrapper::stand_in(options);
     }
-    refuse_option(&options.program)?;
+    refuse_option("run", &options.program)?;
+    refuse_trace_size(options)?;
     if options.debug {
         // The ranks would wait for debuggers that do not come.
         tmux::is_there()?;
@@ -201,11 +205,12 @@ fn collector_of(job: &str) -> std::io::Result<Collector> {
     Ok(collector)
 }
 
-/// Rejects what cannot be the name of a program: an option, of this command or of a launcher, or nothing.
-fn refuse_option(program: &[OsString]) -> Result<()> {
+/// Rejects what cannot be the name of a program after `mpiscope VERB`: an option, of this command or of a
+/// launcher, or nothing.
+pub fn refuse_option(verb: &str, program: &[OsString]) -> Result<()> {
     if program.first().is_some_and(|word| word.is_empty()) {
         bail!(
-            "the program's name is empty: is a variable unset? Usage: mpiscope run [OPTIONS] mpirun -n 4 ./app"
+            "the program's name is empty: is a variable unset? Usage: mpiscope {verb} [OPTIONS] mpirun -n 4 ./app"
         );
     }
     let Some(option) = program.first().and_then(|word| word.to_str()).filter(|word| word.starts_with('-'))
@@ -218,14 +223,46 @@ fn refuse_option(program: &[OsString]) -> Result<()> {
         "-n" | "-np" | "-N" | "-c" | "--np" | "-ppn" | "-hostfile" | "--hostfile" | "-host" | "--host"
     ) {
         bail!(
-            "{option} is an option of the launcher, which `mpiscope run` does not replace: \
-             mpiscope run mpirun {}",
+            "{option} is an option of the launcher, which `mpiscope {verb}` does not replace: \
+             mpiscope {verb} mpirun {}",
             rest.join(" ")
         );
     }
     bail!(
-        "`mpiscope run` has no option {option}; see `mpiscope run --help`. Usage: mpiscope run [OPTIONS] mpirun -n 4 ./app"
+        "`mpiscope {verb}` has no option {option}; see `mpiscope {verb} --help`. Usage: mpiscope {verb} [OPTIONS] mpirun -n 4 ./app"
     )
+}
+
+/// Returns what `mpiscope run` would start if this command is one, as behind a launcher, or the command itself.
+pub fn below(command: &[OsString]) -> Cow<'_, [OsString]> {
+    #[derive(clap::Parser)]
+    struct Run {
+        #[command(flatten)]
+        options: Options,
+    }
+    let is_ours =
+        command.first().is_some_and(|word| Path::new(word).file_name() == Some("mpiscope".as_ref()));
+    let words = command.get(1..).filter(|words| is_ours && words.first().is_some_and(|verb| verb == "run"));
+    match words.map(<Run as clap::Parser>::try_parse_from) {
+        Some(Ok(run)) => Cow::Owned(run.options.program),
+        _ => Cow::Borrowed(command),
+    }
+}
+
+/// Rejects a size after `--trace`, where the program is expected.
+fn refuse_trace_size(options: &Options) -> Result<()> {
+    let size = options.program.first().and_then(|word| word.to_str());
+    let Some(size) = size.filter(|word| word.starts_with(|c: char| c.is_ascii_digit())) else {
+        return Ok(());
+    };
+    if options.trace.as_deref() == Some(TRACE_ON)
+        && trace_size(size).is_ok()
+        && !launcher::command::is_program(size.as_ref())
+    {
+        let rest: Vec<_> = options.program.iter().skip(1).map(|word| word.to_string_lossy()).collect();
+        bail!("the size of a trace is written with `=`: mpiscope run --trace={size} {}", rest.join(" "));
+    }
+    Ok(())
 }
 
 /// Returns the command to start so that the report covers the ranks of all hosts, and the listener for those
@@ -384,4 +421,23 @@ fn whole(options: &Options, layer: &Path) -> Result<ExitCode> {
     }
     signals.mask().restore();
     child::end_like(ending)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(line: &str) -> Vec<OsString> {
+        line.split(' ').map(OsString::from).collect()
+    }
+
+    #[test]
+    fn the_program_of_a_run_behind_a_launcher_is_known() {
+        let of = |line: &str| below(&words(line)).join(std::ffi::OsStr::new(" ")).into_string().unwrap();
+        assert_eq!(of("/opt/bin/mpiscope run --out dir --check ./app -n 3"), "./app -n 3");
+        assert_eq!(of("mpiscope run mpirun -n 2 ./app"), "mpirun -n 2 ./app");
+        for other in ["./app mpiscope run", "mpiscope ps", "mpiscope run", "./run run ./app"] {
+            assert_eq!(of(other), other);
+        }
+    }
 }

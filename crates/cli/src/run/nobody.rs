@@ -54,7 +54,8 @@ pub fn document<'a>(
 
 /// Returns findings about the program of a command, as `mpiscope doctor` reports them.
 fn program_of(command: &[OsString]) -> Vec<String> {
-    let Some(program) = launcher::command::split(command).1.first() else { return Vec::new() };
+    let program = super::below(launcher::command::split(command).1);
+    let Some(program) = program.first() else { return Vec::new() };
     let checks = setup::program(&launcher::command::file_of(program)).checks;
     let line = |check: &setup::Check| match &check.remedy {
         Some(remedy) => format!("  {}: {remedy}.", check.found),

@@ -76,7 +76,9 @@ impl Folder {
     /// If the lock file cannot be opened or locked.
     pub fn turn(&self) -> io::Result<Turn> {
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::CLOEXEC | OFlags::NOFOLLOW;
-        let lock = open(self.0.join("lock"), flags, Mode::RUSR | Mode::WUSR)?;
+        let path = self.0.join("lock");
+        let lock = open(&path, flags, Mode::RUSR | Mode::WUSR)
+            .map_err(|why| io::Error::new(why.kind(), format!("{}: {why}", path.display())))?;
         while let Err(why) = flock(&lock, FlockOperation::LockExclusive) {
             if why != rustix::io::Errno::INTR {
                 return Err(why.into());

@@ -105,7 +105,9 @@ pub fn start() -> bool {
         return false;
     };
     let Some(reserved) = reserve() else {
-        complain("cannot reserve address space for the image; nothing will be recorded");
+        complain(
+            "cannot reserve address space for the image (is `ulimit -v` below 128 MiB?); nothing will be recorded",
+        );
         return false;
     };
     let file = out_of_the_way(file);

@@ -64,10 +64,12 @@ impl Meeting {
         let mut options = File::options();
         options.read(true).write(true).create(true).truncate(false);
         options.mode(0o600).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_CLOEXEC);
-        let file = options.open(&path)?;
+        let at_path = |why: io::Error| io::Error::new(why.kind(), format!("{}: {why}", path.display()));
+        let file = options.open(&path).map_err(at_path)?;
         let at = u64::from(rank) * process_descriptor::SIZE as u64;
         let rank = i32::try_from(rank).map_err(io::Error::other)?;
-        limits::without_signals(|| file.write_all_at(ProcessDescriptor::own(rank).as_bytes(), at))?;
+        let own = ProcessDescriptor::own(rank);
+        limits::without_signals(|| file.write_all_at(own.as_bytes(), at)).map_err(at_path)?;
         Ok((file, path))
     }
 

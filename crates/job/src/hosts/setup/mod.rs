@@ -12,7 +12,7 @@ pub mod rank;
 
 pub use host::host;
 pub use launcher::{Launcher, launcher};
-pub use program::{Library, Program, program};
+pub use program::{Library, Program, interpreter_of_script, program};
 
 use serde::Serialize;
 
@@ -85,11 +85,23 @@ impl Family {
     }
 }
 
+/// The check of a launcher, with the launcher to use instead if that of the program's library is known.
+#[must_use]
+pub fn usable(launcher: &Launcher, program: Option<&Program>) -> Check {
+    let own = program.and_then(|program| program.library.as_ref()?.launcher());
+    match own.filter(|_| launcher.check.result == Result::Problem) {
+        Some(own) => {
+            Check { remedy: Some(format!("start it with {}", own.display())), ..launcher.check.clone() }
+        }
+        None => launcher.check.clone(),
+    }
+}
+
 /// Checks whether the launcher starts programs of this library as one job.
 #[must_use]
 pub fn fit(launcher: &Launcher, program: &Program) -> Option<Check> {
     const NAME: &str = "launcher and library";
-    let Some(library) = &program.library else { return None };
+    let library = program.library.as_ref().filter(|_| launcher.check.result == Result::Fine)?;
     let (Some(starts), Some(uses)) = (launcher.family, library.family) else {
         let found =
             format!("cannot tell whether {} and {} belong together", launcher.says, library.file.display());
@@ -99,7 +111,7 @@ pub fn fit(launcher: &Launcher, program: &Program) -> Option<Check> {
         return Some(Check::fine(NAME, format!("both belong to {}", uses.name())));
     }
     let found = format!(
-        "the launcher belongs to {}, but the program uses {} of {}: every rank would be a separate job",
+        "the launcher belongs to {}, but the program uses {} of {}: every rank would be a job of its own, or fail in MPI_Init",
         starts.name(),
         library.file.display(),
         uses.name()
@@ -132,5 +144,22 @@ mod tests {
         assert_eq!(result(Some(Family::OpenMpi), Some(Family::OpenMpi)), Some(Result::Fine));
         assert_eq!(result(None, Some(Family::OpenMpi)), Some(Result::Unknown));
         assert!(fit(&launcher(None), &Program { checks: Vec::new(), library: None }).is_none());
+    }
+
+    #[test]
+    fn a_launcher_that_cannot_be_started_is_replaced_by_that_of_the_library() {
+        let home = tempfile::tempdir().unwrap();
+        for folder in ["bin", "lib"] {
+            std::fs::create_dir(home.path().join(folder)).unwrap();
+        }
+        let own = home.path().join("bin/mpirun");
+        std::fs::write(&own, "").unwrap();
+        let library = Library { file: home.path().join("lib/libmpi.so.12"), family: Some(Family::Mpich) };
+        let program = Program { checks: Vec::new(), library: Some(library) };
+        let missing = super::launcher(std::path::Path::new("/no/such/mpirun"));
+        let remedy = usable(&missing, Some(&program)).remedy;
+        assert_eq!(remedy, Some(format!("start it with {}", own.display())));
+        assert!(fit(&missing, &program).is_none(), "nothing is known of it");
+        assert_eq!(usable(&launcher(None), Some(&program)).remedy, None);
     }
 }

@@ -4,7 +4,9 @@ use super::{Check, Family, Result};
 use crate::base::time_limit;
 use object::read::elf::ElfFile64;
 use object::{Endianness, Object, ObjectSymbol};
+use std::ffi::OsStr;
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -14,6 +16,9 @@ use std::time::Duration;
 const PATIENCE: Duration = Duration::from_secs(20);
 const NAME: &str = "program";
 const SET_ID: u32 = 0o6000;
+const EXECUTABLE: u32 = 0o111;
+/// How much of a file shows whether it is text.
+const BEGINNING: usize = 512;
 
 /// The program to start.
 #[derive(Debug, Default)]
@@ -46,11 +51,18 @@ impl Library {
         Self { file, family }
     }
 
-    /// The launcher installed with the library, if it is in the usual place.
+    /// The launcher installed with the library, if it is in a usual place.
     #[must_use]
     pub fn launcher(&self) -> Option<PathBuf> {
-        let home = self.file.parent()?.parent()?;
-        Some(home.join("bin/mpirun")).filter(|path| path.is_file())
+        let own = self.file.parent().and_then(Path::parent).map(|home| home.join("bin/mpirun"));
+        // Debian has the libraries of several families in one directory, and names their launchers after them.
+        let of_family = match self.family {
+            Some(Family::Mpich) => Some("/usr/bin/mpirun.mpich"),
+            Some(Family::OpenMpi) => Some("/usr/bin/mpirun.openmpi"),
+            None => None,
+        };
+        let of_family = of_family.filter(|_| self.file.starts_with("/usr/lib")).map(PathBuf::from);
+        own.into_iter().chain(of_family).find(|path| path.is_file())
     }
 }
 
@@ -72,10 +84,14 @@ pub fn program(path: &Path) -> Program {
         }
     };
     let Ok(elf) = ElfFile64::<Endianness>::parse(data.as_slice()) else {
-        let what = format!("{shown} is a script: the programs it starts are seen when it runs");
-        found.checks.push(Check::fine(NAME, what));
+        let judged = no_program(path, &data);
+        if judged.result == Result::Fine {
+            found.checks.extend(not_executable(path).into_iter().chain(not_in_path(path)));
+        }
+        found.checks.push(judged);
         return found;
     };
+    found.checks.extend(not_executable(path).into_iter().chain(not_in_path(path)));
     found.checks.extend(set_id(path));
     let linked_in =
         elf.symbols().chain(elf.dynamic_symbols()).any(|s| s.is_definition() && s.name() == Ok("PMPI_Init"));
@@ -106,6 +122,51 @@ pub fn program(path: &Path) -> Program {
     found
 }
 
+fn not_executable(path: &Path) -> Option<Check> {
+    let mode = fs::metadata(path).ok()?.mode();
+    (mode & EXECUTABLE == 0).then(|| {
+        let what = format!("{} is not executable", path.display());
+        Check::of(NAME, Result::Problem, what, format!("chmod +x {}, if it is a program", path.display()))
+    })
+}
+
+/// A name without a directory that was not found in `PATH`.
+fn not_in_path(path: &Path) -> Option<Check> {
+    (path.components().count() == 1).then(|| {
+        let shown = path.display();
+        let what = format!("{shown} is not in PATH, but in this directory, where not every launcher looks");
+        Check::of(NAME, Result::Limited, what, format!("write ./{shown}"))
+    })
+}
+
+/// Judges a file that is no 64-bit program.
+fn no_program(path: &Path, data: &[u8]) -> Check {
+    let shown = path.display();
+    if data.starts_with(b"\x7fELF") {
+        let what = format!("{shown} is not a 64-bit program, so the layer cannot be loaded into it");
+        return Check::of(NAME, Result::Problem, what, "build it for 64 bits");
+    }
+    if let Some(interpreter) = interpreter_of_script(data) {
+        if !interpreter.is_file() {
+            let what =
+                format!("{shown} is a script for {}, which does not exist here", interpreter.display());
+            return Check::of(NAME, Result::Problem, what, "install it, or correct the script's first line");
+        }
+    } else if data.is_empty() || data.iter().take(BEGINNING).any(|byte| *byte == 0) {
+        let what = format!("{shown} is neither a program nor a script");
+        return Check::of(NAME, Result::Problem, what, "name the program to start");
+    }
+    Check::fine(NAME, format!("{shown} is a script: the programs it starts are seen when it runs"))
+}
+
+/// The program that runs a script, according to the script's first line.
+#[must_use]
+pub fn interpreter_of_script(data: &[u8]) -> Option<PathBuf> {
+    let line = data.strip_prefix(b"#!")?.split(|byte| *byte == b'\n').next()?;
+    let mut words = line.split(|byte| byte.is_ascii_whitespace()).filter(|word| !word.is_empty());
+    Some(PathBuf::from(OsStr::from_bytes(words.next()?)))
+}
+
 /// A program that runs with its owner's rights ignores `LD_PRELOAD`.
 fn set_id(path: &Path) -> Option<Check> {
     let mode = fs::metadata(path).ok()?.mode();
@@ -131,7 +192,9 @@ fn calls_a_library(elf: &ElfFile64<'_, Endianness>) -> bool {
 /// Runs the program's own loader to list the libraries that it would load; missing ones are reported as
 /// problems. `None` if there is no list.
 fn listed(path: &Path, loader: &Path, found: &mut Program) -> Option<String> {
-    let listed = time_limit::run(Command::new(loader).arg("--list").arg(path), PATIENCE);
+    // The loader looks for a name without a directory among the libraries.
+    let file = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let listed = time_limit::run(Command::new(loader).arg("--list").arg(file), PATIENCE);
     let text = listed.map(|outcome| String::from_utf8_lossy(&outcome.stdout).into_owned());
     // At least the C library is always listed.
     let Some(text) = text.ok().filter(|text| !text.trim().is_empty()) else {
@@ -171,7 +234,8 @@ fn libraries(path: &Path, loader: &Path, found: &mut Program) {
         None => Check::fine(
             NAME,
             format!(
-                "{} is not linked with MPI: it may load it later, as Python and Julia do",
+                "{} is not linked with MPI: it may load it later, as Python and Julia do (see \"Programs that load MPI \
+                 themselves\" in docs/install.md)",
                 path.display()
             ),
         ),
@@ -190,6 +254,7 @@ fn no_file(path: &Path) -> Option<Check> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::fs::PermissionsExt;
 
     #[test]
     fn a_missing_program_is_a_problem_but_a_script_is_not() {
@@ -200,9 +265,47 @@ mod tests {
             assert_eq!(found.checks.first().map(|check| check.result), Some(Result::Problem), "{no_program}");
         }
         let dir = tempfile::tempdir().unwrap();
-        let script = dir.path().join("script");
-        fs::write(&script, "#!/bin/sh\n").unwrap();
-        assert_eq!(program(&script).checks.first().map(|check| check.result), Some(Result::Fine));
+        assert_eq!(results(&executable(&dir, b"#!/bin/sh\n")), [Result::Fine]);
+    }
+
+    fn executable(dir: &tempfile::TempDir, content: &[u8]) -> PathBuf {
+        let path = dir.path().join("file");
+        fs::write(&path, content).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        path
+    }
+
+    fn results(path: &Path) -> Vec<Result> {
+        program(path).checks.iter().map(|check| check.result).collect()
+    }
+
+    #[test]
+    fn what_cannot_be_started_is_a_problem() {
+        let dir = tempfile::tempdir().unwrap();
+        for (content, said) in [
+            (b"".as_slice(), "neither a program nor a script"),
+            (b"\x89PNG\r\n\x1a\n\0\0\0", "neither a program nor a script"),
+            (b"#! /no/such/shell -e\n", "is a script for /no/such/shell, which does not exist here"),
+            (b"\x7fELF\x01\x01\x01", "not a 64-bit program"),
+        ] {
+            let path = executable(&dir, content);
+            assert_eq!(results(&path), [Result::Problem], "{said}");
+            assert!(program(&path).checks[0].found.contains(said), "{:?}", program(&path));
+        }
+        let path = executable(&dir, b"echo no first line\n");
+        assert_eq!(results(&path), [Result::Fine]);
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
+        let found = program(&path);
+        assert!(found.checks[0].found.ends_with("is not executable"), "{found:?}");
+    }
+
+    #[test]
+    fn a_name_that_is_only_in_this_directory_is_not_found_by_every_launcher() {
+        // The tests run in the directory of the crate.
+        let Some(manifest) = not_in_path(Path::new("Cargo.toml")) else { panic!("it is not in PATH") };
+        assert_eq!(manifest.remedy.as_deref(), Some("write ./Cargo.toml"));
+        assert!(not_in_path(Path::new("./Cargo.toml")).is_none());
+        assert!(not_in_path(Path::new("/Cargo.toml")).is_none());
     }
 
     #[test]
