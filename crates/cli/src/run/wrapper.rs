@@ -290,7 +290,8 @@ fn collect(
     let scope = Scope::part(up.as_ref().map(Uplink::told));
     let watch = Watch::begin(job, options, screen.as_ref().and_then(|screen| screen.try_clone().ok()), scope);
     let mut quiet_since = Instant::now();
-    loop {
+    // The watcher, unless it has judged the job already.
+    let watch = loop {
         let (came, _, expected) = collector.wrappers();
         let here = collector.running();
         up.iter().for_each(|up| up.ranks(collector.launcher_ranks()));
@@ -301,16 +302,19 @@ fn collect(
             quiet_since = Instant::now();
         }
         if !here && (complete || quiet_since.elapsed() > late) && collector.leave(&folder.turn()?) {
-            break;
+            break Some(watch);
         }
         let timeout = (!here).then(|| late.saturating_sub(quiet_since.elapsed()) + Duration::from_millis(1));
         if collector.wait(signals.as_fd(), timeout)? && stopped(&signals) {
             watch.last_look();
-            break;
+            drop(watch);
+            break None;
         }
-    }
-    drop(watch);
+    };
     collector.settle();
+    if let Some(watch) = watch {
+        watch.look_back_on(&collector.ends(), &[]);
+    }
     if !collector.peers().is_empty() {
         ending::end(&mut collector, job, options, up, screen);
     }

@@ -17,7 +17,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 use crate::inspected::job::{Job, json};
-use crate::subject::{LIMIT, Subject};
+use crate::subject::{Form, LIMIT, Subject};
 
 const HANG: Program = Program { name: "hang", ranks: 2, needs: Needs::Nothing };
 const SAID: &str = "deadlock: 0 -> 1 -> 0";
@@ -38,10 +38,15 @@ pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>) -> Vec<Trial> {
         let name = format!("{}::a_job_that_hangs_is_judged_once_before_it_is_ended_by_{name}", library.name);
         checked(name, move || check(&subject, &library, signal))
     };
-    let (own, of) = (Arc::clone(subject), Arc::clone(library));
-    let name = format!("{}::a_job_that_hangs_is_judged_when_it_is_interrupted_at_the_terminal", library.name);
     let mut trials: Vec<Trial> = SIGNALS.map(trial).into();
-    trials.push(checked(name, move || interrupted(&own, &of)));
+    for (form, of_form) in [(Form::AroundLauncher, ""), (Form::UnderLauncher, "_below_its_launcher")] {
+        let (own, of) = (Arc::clone(subject), Arc::clone(library));
+        let name = format!(
+            "{}::a_job_that_hangs_is_judged_when_it_is_interrupted_at_the_terminal{of_form}",
+            library.name
+        );
+        trials.push(checked(name, move || interrupted(&own, &of, form)));
+    }
     let (own, of) = (Arc::clone(subject), Arc::clone(library));
     let name = format!("{}::a_job_that_hangs_is_judged_as_it_was_if_its_ranks_are_ended_too", library.name);
     trials.push(checked(name, move || all_are_ended(&own, &of)));
@@ -78,13 +83,22 @@ const LATE: Duration = Duration::from_secs(4);
 /// move.
 const READINGS_S: f64 = 5.0;
 
-/// The terminal signals the launcher and `mpiscope run` at the same moment.
-fn interrupted(subject: &Subject, library: &Library) -> Result<()> {
+/// The terminal signals the launcher and the `mpiscope run` in front of it at the same moment; one behind the
+/// launcher learns only that the ranks have ended.
+fn interrupted(subject: &Subject, library: &Library, form: Form) -> Result<()> {
     let mpiscope = paths::mpiscope().context("no mpiscope command")?;
     let (launch, folder) = (library.launch(2), tempfile::tempdir()?);
     let mut terminal = Command::new("python3");
-    terminal.args(["-c", TERMINAL]).arg(&mpiscope).args(["run", "--hang-after", "600"]);
+    // The shell keeps the terminal open after the launcher's end.
+    terminal.args(["-c", TERMINAL, "sh", "-c", "trap : INT; \"$@\"; sleep 5", "sh"]);
+    let run = |terminal: &mut Command| _ = terminal.arg(&mpiscope).args(["run", "--hang-after", "600"]);
+    if form == Form::AroundLauncher {
+        run(&mut terminal);
+    }
     terminal.arg(launch.get_program()).args(launch.get_args());
+    if form == Form::UnderLauncher {
+        run(&mut terminal);
+    }
     terminal.arg(subject.binary(&HANG, library)?).arg("two_receives");
     library.set_environment(&mut terminal);
     terminal.current_dir(&folder).stdin(Stdio::piped()).stdout(Stdio::piped());

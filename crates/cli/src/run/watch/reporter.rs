@@ -137,15 +137,16 @@ impl Reporter {
         }
     }
 
-    /// Reports what was wrong with a multi-host job, if signals ended it. `ends` are the ends of local
-    /// processes.
+    /// Reports what was wrong with a job, if signals ended it that did not reach us first: its ranks are on
+    /// several hosts, or its launcher has ended them. `ends` are the ends of local processes.
     pub fn look_back_on(&self, ends: &[(u64, ProcessEnd)], others: &[FromHost]) {
-        let Some(before) = self.reading().filter(|_| self.scope.ends_elsewhere()) else { return };
+        let Some(before) = self.reading().filter(|_| self.scope.is_judged_after_its_end()) else { return };
         let end = before.last_end();
         let began = self.began_to_end(end);
-        if began.is_some() || ended_by_signals(others) {
+        if began.is_some() || ended_by_signals(ends, others) {
             let job = join::job(&self.job, evidence::here(&self.job, ends), others);
-            self.tell(self.as_it_was(job, &before, began.unwrap_or(end)), BEFORE_THE_END);
+            let found = self.as_it_was(job, &before, began.unwrap_or(end));
+            self.tell(found.filter(|found| self.scope.suffices(&found.verdict)), BEFORE_THE_END);
         }
     }
 
@@ -313,13 +314,15 @@ impl Reporter {
     }
 }
 
-/// Whether all processes of these hosts that died by a signal were killed by one used to end jobs, and at
-/// least one was.
-fn ended_by_signals(others: &[FromHost]) -> bool {
+/// Whether all processes that died by a signal were killed by one used to end jobs, and at least one was. A
+/// process of this host whose end nobody has told was killed together with its wrapper.
+fn ended_by_signals(ends: &[(u64, ProcessEnd)], others: &[FromHost]) -> bool {
+    let here = ends.iter().map(|(_, end)| end).filter(|end| end.ended_ns.is_some());
+    let here = here.map(|end| end.ending.unwrap_or(Ending::Signal(libc::SIGKILL)));
     let evidence = others.iter().filter_map(|other| other.evidence.as_ref().ok());
-    let ends =
+    let there =
         evidence.flat_map(|evidence| &evidence.job.images).filter_map(|image| image.end.as_ref()?.ending);
-    let mut signals = ends.filter_map(|ending| match ending {
+    let mut signals = here.chain(there).filter_map(|ending| match ending {
         Ending::Signal(signal) => Some(signal),
         Ending::Exit(_) => None,
     });

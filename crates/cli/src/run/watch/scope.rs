@@ -7,6 +7,7 @@ use crate::run::hosts::{join, patience};
 use mpiscope_job::hosts::other_hosts::{self, Elsewhere};
 use mpiscope_job::jobs::job::Job;
 use mpiscope_job::questions::live::{Progress, progress};
+use mpiscope_job::questions::why::Verdict;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -81,6 +82,21 @@ impl Scope {
     /// Whether the ranks of other hosts are known only when these have finally sent their data.
     pub fn ends_elsewhere(&self) -> bool {
         matches!(self, Self::Heard(_))
+    }
+
+    /// Whether this process judges a job after its end. With all ranks on this host, it gets the signal itself.
+    /// Below a launcher, only the ranks may get it, and there is no later moment.
+    pub fn is_judged_after_its_end(&self) -> bool {
+        match self {
+            Self::Here => false,
+            Self::Heard(_) => true,
+            Self::Part { told, .. } => told.is_none() && self.is_reporter(None),
+        }
+    }
+
+    /// Whether a verdict after the end of the job rests on all of its ranks: those of other hosts may be unknown.
+    pub fn suffices(&self, verdict: &Verdict) -> bool {
+        !matches!(self, Self::Part { .. }) || verdict.unseen.is_empty()
     }
 
     /// Adds the ranks of other hosts to the local ones; each host takes two snapshots, `pause` apart. If the
