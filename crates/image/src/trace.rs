@@ -17,8 +17,11 @@ use std::sync::atomic::{Ordering, fence};
 pub const MOST_RINGS: u64 = 1024;
 /// Maximum number of calls in a ring.
 pub const MOST_CALLS: u64 = 1 << 26;
-/// With a trace, each ring of messages has room for one message per this many calls of a thread.
-pub const CALLS_PER_MESSAGE: u64 = 4;
+/// With a large trace, each ring of messages has room for one message per this many calls of a thread.
+const CALLS_PER_MESSAGE: u64 = 4;
+/// Number of messages that each ring of messages has room for without a trace or with a smaller one, unless set by
+/// `MPISCOPE_LEDGER`.
+pub const DEFAULT_MESSAGES: u64 = 4096;
 
 /// The ring of a thread's record.
 #[repr(C, align(64))]
@@ -87,12 +90,24 @@ pub fn size(text: &str) -> Option<u64> {
     }
 }
 
-/// Returns the room that a process needs for the messages and one-sided operations of a trace of this size, in
-/// bytes: rings of messages sent, of messages received, and of one-sided operations, all equally long.
+/// Returns the number of messages that each ring of messages has room for with a trace of so many calls per
+/// thread, which may be zero.
+#[must_use]
+pub const fn messages(calls: u64) -> u64 {
+    let messages = calls / CALLS_PER_MESSAGE;
+    if messages > DEFAULT_MESSAGES { messages } else { DEFAULT_MESSAGES }
+}
+
+/// Returns the room that a process needs at most for the messages and one-sided operations of a trace of this
+/// size, in bytes: rings of messages sent, of messages received, of buffers of collectives, and of one-sided
+/// operations, all equally long.
 #[must_use]
 pub const fn messages_size(bytes: u64) -> u64 {
-    let each = 2 * size_of::<Entry>() + size_of::<OneSided>();
-    (bytes / size_of::<Called>() as u64 / CALLS_PER_MESSAGE).saturating_mul(each as u64)
+    if bytes == 0 {
+        return 0;
+    }
+    let each = 3 * size_of::<Entry>() + size_of::<OneSided>();
+    messages(bytes / size_of::<Called>() as u64).saturating_mul(each as u64)
 }
 
 /// Parses the time window in which calls are kept, as given by `MPISCOPE_TRACE_WINDOW`: two numbers of
@@ -189,10 +204,11 @@ mod tests {
     }
 
     #[test]
-    fn the_rings_of_messages_have_one_record_each_for_four_calls() {
-        let one = (2 * size_of::<Entry>() + size_of::<OneSided>()) as u64;
-        let sizes = [0, 3, 4, 4000].map(|calls| messages_size(calls * size_of::<Called>() as u64));
-        assert_eq!(sizes, [0, 0, one, 1000 * one]);
+    fn the_rings_of_messages_have_one_record_each_for_four_calls_of_a_large_trace() {
+        assert_eq!([0, 4, 16 << 10, 20 << 10].map(messages), [4096, 4096, 4096, 5120]);
+        let one = (3 * size_of::<Entry>() + size_of::<OneSided>()) as u64;
+        let sizes = [0, 4, 40_000].map(|calls| messages_size(calls * size_of::<Called>() as u64));
+        assert_eq!(sizes, [0, 4096 * one, 10_000 * one]);
         assert_eq!(messages_size(u64::MAX), u64::MAX);
     }
 

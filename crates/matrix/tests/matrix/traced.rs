@@ -21,7 +21,68 @@ pub fn trials(library: &Arc<Library>) -> Vec<Trial> {
     let name = format!("{}::a_trace_has_every_call_and_message_of_random_traffic", library.name);
     let (one, other) = (Arc::clone(library), Arc::clone(library));
     let window = format!("{}::a_trace_has_the_calls_in_its_window_and_none_while_it_is_paused", library.name);
-    vec![checked(name, move || random_traffic(&one)), checked(window, move || windows(&other))]
+    let (size, third) =
+        (format!("{}::a_trace_needs_no_more_room_than_announced", library.name), Arc::clone(library));
+    vec![
+        checked(name, move || random_traffic(&one)),
+        checked(window, move || windows(&other)),
+        checked(size, move || room(&third)),
+    ]
+}
+
+/// What `run` announces is an upper limit, and not much more than what the images of one thread each grow by.
+fn room(library: &Library) -> Result<()> {
+    let dir = tempfile::tempdir()?;
+    build(library, &paths::programs().join("traffic.c"), &dir.path().join("traffic"), &[])?;
+    let (without, _) = images(library, dir.path(), None)?;
+    for size in ["64K", "8M"] {
+        let (with, said) = images(library, dir.path(), Some(size))?;
+        let [per_thread, messages] = announced(&said).with_context(|| format!("not announced: {said}"))?;
+        for ((before, _), (now, threads)) in without.iter().zip(&with) {
+            let (grown, most) = (now.saturating_sub(*before) as f64, *threads as f64 * per_thread + messages);
+            // Sections of the image end at multiples of its pages; what is announced has three digits.
+            ensure!(grown <= 1.01 * most + 65536.0, "{size}: {grown} bytes more, announced {most}");
+            ensure!(grown >= per_thread, "{size}: only {grown} bytes more, announced {most}");
+        }
+    }
+    Ok(())
+}
+
+/// Runs the program; returns the size of each rank's image with the number of its threads, and what was printed.
+fn images(library: &Library, dir: &Path, trace: Option<&str>) -> Result<(Vec<(u64, u64)>, String)> {
+    let (mpiscope, out) = (paths::mpiscope().context("no mpiscope command")?, dir.join("sized"));
+    let mut command = Command::new(&mpiscope);
+    command.arg("run").args(trace.map(|size| format!("--trace={size}"))).arg("--out").arg(&out);
+    library.set_environment(&mut command);
+    command.env("TRAFFIC_OUT", dir.join("ledger")).env("COLUMNS", "300");
+    command
+        .arg(&library.mpirun)
+        .args(library.launch_arguments(RANKS))
+        .arg(dir.join("traffic"))
+        .args(["11", "3"]);
+    let outcome = run::bounded(&mut command, LIMIT)?;
+    ensure!(outcome.success(), "{}", outcome.describe());
+    let report: Value = serde_json::from_slice(&std::fs::read(out.join("report.json"))?)?;
+    let (ranks, memory) = (&report["ranks"], &report["sections"]["memory"]);
+    let both = ranks.as_array().into_iter().flatten().zip(memory.as_array().into_iter().flatten());
+    let sizes: Vec<_> = both
+        .filter_map(|(rank, memory)| Some((memory["image"].as_u64()?, rank["threads"].as_u64()?)))
+        .collect();
+    ensure!(sizes.len() == RANKS, "{report:#}");
+    Ok((sizes, outcome.stderr))
+}
+
+/// The two sizes in `the trace needs up to 8.39 MB for each thread that calls MPI, and up to 7.34 MB for …`.
+fn announced(said: &str) -> Option<[f64; 2]> {
+    let text = said.split_whitespace().collect::<Vec<_>>().join(" ");
+    let (_, text) = text.split_once("the trace needs up to ")?;
+    let (first, text) = text.split_once(" for each thread that calls MPI, and up to ")?;
+    let bytes = |text: &str| {
+        let (number, unit) = text.split_once(' ')?;
+        let unit = ["B", "kB", "MB", "GB"].iter().position(|one| *one == unit)?;
+        Some(number.parse::<f64>().ok()? * 1000_f64.powi(i32::try_from(unit).ok()?))
+    };
+    Some([bytes(first)?, bytes(text.split_once(" for the messages")?.0)?])
 }
 
 fn random_traffic(library: &Library) -> Result<()> {

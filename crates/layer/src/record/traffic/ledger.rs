@@ -10,14 +10,13 @@ use crate::record::trace;
 use mpi_abi::Abi;
 use mpiscope_image::layout::{Loss, Recording, SectionKind};
 use mpiscope_image::objects::Datatype;
-use mpiscope_image::trace::CALLS_PER_MESSAGE;
 use mpiscope_image::traffic::{Entry, EntryFlag, Traffic};
 use mpiscope_image::{W64, Writer};
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// Number of entries of a ring, unless set by `MPISCOPE_LEDGER`; more with a large trace.
-pub const DEFAULT_CAPACITY: usize = 4096;
+pub const DEFAULT_CAPACITY: usize = mpiscope_image::trace::DEFAULT_MESSAGES as usize;
 /// Maximum number of entries that is accepted.
 pub const MOST: usize = 1 << 26;
 
@@ -200,7 +199,7 @@ pub fn capacity() -> usize {
         return set;
     }
     let wanted = settings::number(c"MPISCOPE_LEDGER")
-        .unwrap_or_else(|| DEFAULT_CAPACITY.max(trace::capacity() / CALLS_PER_MESSAGE as usize));
+        .unwrap_or_else(|| mpiscope_image::trace::messages(trace::capacity() as u64) as usize);
     if wanted == 0 { 0 } else { wanted.min(MOST).next_power_of_two() }
 }
 
