@@ -93,7 +93,7 @@ static void partitioned_send_not_started(void)
     }
 }
 
-/* scenario polling_for_a_partition 2 polling culprit 1 says waiting for rank 0 to mark partition 2 of 4 ready (MPI_Pready) */
+/* scenario polling_for_a_partition 2 polling culprit 0 says waiting for rank 0 to mark partition 2 of 4 ready (MPI_Pready) */
 static void polling_for_a_partition(void)
 {
     MPI_Request request;
@@ -107,8 +107,8 @@ static void polling_for_a_partition(void)
         if (i != 2)
             MPI_Pready(i, request);
     while (rank == 1 && !arrived)
-        MPI_Parrived(request, 2, &arrived); /* here: polling_for_a_partition */
-    MPI_Barrier(MPI_COMM_WORLD);
+        MPI_Parrived(request, 2, &arrived);
+    MPI_Barrier(MPI_COMM_WORLD); /* here: polling_for_a_partition */
 }
 
 /* scenario made_in_another_order 3 collective-mismatch culprit 1 without intel,intel-abi says rank 1 was in MPI_Allreduce_init */

@@ -7,24 +7,21 @@
 mod environment;
 mod stat;
 pub(crate) mod status_lines;
+mod whole;
 
 pub use environment::Environment;
 pub use stat::Stat;
 pub use status_lines::StatusLines;
+use whole::whole;
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use crate::{Error, Result, permission};
-
-/// Most files in `/proc` are smaller than this.
-const USUAL_SIZE: usize = 8 << 10;
-/// Number of bytes after which reading stops.
-const MAX_SIZE: u64 = 256 << 20;
 
 /// Reads the status line of a process, which is public.
 pub fn stat(pid: u32) -> Result<Stat> {
@@ -71,14 +68,6 @@ fn of(pid: u32, name: &str) -> PathBuf {
 fn read(pid: u32, name: &str) -> Result<Vec<u8>> {
     let path = of(pid, name);
     whole(&path).map_err(|error| gone_or(pid, &path, error))
-}
-
-/// Reads a whole file in `/proc`. Such a file reports no size, so `std::fs::read` begins with a few bytes and
-/// takes several times as many system calls, which is where readers of many processes spend their time.
-pub(crate) fn whole(path: &Path) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::with_capacity(USUAL_SIZE);
-    File::open(path)?.take(MAX_SIZE).read_to_end(&mut bytes)?;
-    Ok(bytes)
 }
 
 /// Returns the error for a file of a process: the process is gone, access is not permitted, or else the

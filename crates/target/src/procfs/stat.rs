@@ -1,5 +1,6 @@
 //! The line of `/proc/PID/stat`.
 
+use super::whole::whole;
 use std::io;
 use std::path::Path;
 
@@ -39,7 +40,7 @@ impl Stat {
     }
 
     fn read(of: &str) -> io::Result<Self> {
-        let line = super::whole(Path::new(&format!("/proc/{of}/stat")))?;
+        let line = whole(Path::new(&format!("/proc/{of}/stat")))?;
         Self::parse(&line).ok_or_else(|| io::Error::other("not in the form that Linux documents"))
     }
 

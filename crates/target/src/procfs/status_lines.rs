@@ -1,5 +1,6 @@
 //! The lines of `/proc/PID/status`: key, colon and value.
 
+use super::whole::whole;
 use std::io;
 use std::path::Path;
 
@@ -26,7 +27,7 @@ impl StatusLines {
 
     fn read(of: &str) -> io::Result<Self> {
         // The program's name need not be text.
-        Ok(Self::new(&super::whole(Path::new(&format!("/proc/{of}/status")))?))
+        Ok(Self::new(&whole(Path::new(&format!("/proc/{of}/status")))?))
     }
 
     /// Creates the lines from the bytes of such a file.
