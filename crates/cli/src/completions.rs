@@ -4,6 +4,7 @@ use crate::exit;
 use crate::render::{NOT_WRITTEN, Terminal};
 use anyhow::{Context, Result};
 use clap::Command;
+use clap::builder::PossibleValuesParser;
 use clap_complete::Shell;
 use std::collections::BTreeSet;
 use std::fs;
@@ -42,7 +43,7 @@ pub struct ManOptions {
 }
 
 pub fn print(options: &Options) -> Result<ExitCode> {
-    let mut command = crate::command(Terminal::of(&stdout()).width);
+    let mut command = with_topics(crate::command(Terminal::of(&stdout()).width));
     let mut text = Vec::new();
     let mut made = |shell: Shell| clap_complete::generate(shell, &mut command, "mpiscope", &mut text);
     match options.shell {
@@ -54,6 +55,16 @@ pub fn print(options: &Options) -> Result<ExitCode> {
     let mut out = stdout().lock();
     out.write_all(&text).and_then(|()| out.flush()).context(NOT_WRITTEN)?;
     Ok(ExitCode::from(exit::FINE))
+}
+
+/// Adds the verbs to the values of the argument of `help`. Shells complete them; whoever types something else gets
+/// the answer to an unknown verb.
+fn with_topics(command: Command) -> Command {
+    let visible = command.get_subcommands().filter(|verb| !verb.is_hide_set());
+    // The parser keeps its names for the lifetime of the process, which ends after this.
+    let verbs: Vec<&str> = visible.map(|verb| &*verb.get_name().to_owned().leak()).collect();
+    let topics = PossibleValuesParser::new(verbs);
+    command.mut_subcommand("help", |help| help.mut_arg("verb", |verb| verb.value_parser(topics)))
 }
 
 /// Generates the line for tcsh, whose completion cannot depend on the verb: the verbs, the options of all

@@ -109,6 +109,19 @@ fn completions_are_valid_for_their_shells() {
 }
 
 #[test]
+fn bash_completes_the_verb_that_help_is_asked_for() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("script");
+    std::fs::write(&file, text(&["completions", "bash"])).unwrap();
+    let typed = r#". "$1"; COMP_WORDS=(mpiscope help qu) COMP_CWORD=2; _mpiscope mpiscope qu help; echo "${COMPREPLY[@]}""#;
+    let Ok(completed) = Command::new("bash").args(["-c", typed, "bash"]).arg(&file).output() else {
+        eprintln!("bash is not installed");
+        return;
+    };
+    assert_eq!(String::from_utf8_lossy(&completed.stdout).trim(), "queues", "{completed:?}");
+}
+
+#[test]
 fn every_verb_has_a_manual_page() {
     let dir = tempfile::tempdir().unwrap();
     text(&["man-pages", dir.path().to_str().unwrap()]);
