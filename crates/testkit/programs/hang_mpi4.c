@@ -93,7 +93,7 @@ static void partitioned_send_not_started(void)
     }
 }
 
-/* scenario polling_for_a_partition 2 polling culprit 0 says waiting for rank 0 to mark partition 2 of 4 ready (MPI_Pready) */
+/* scenario polling_for_a_partition 2 polling culprit 0 says waits for rank 0 to mark partition 2 of 4 ready (MPI_Pready) */
 static void polling_for_a_partition(void)
 {
     MPI_Request request;
