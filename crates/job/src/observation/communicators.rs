@@ -160,7 +160,7 @@ fn destinations<S: Source>(image: &Image<S>, comm: &Comm) -> Option<Vec<u32>> {
     topology(image, comm)?.destinations(comm.rank.get())
 }
 
-/// Formats `2 x 3`, or `2 (periodic) x 3`: the dimensions of a Cartesian topology.
+/// Returns the dimensions of a Cartesian topology as what was passed: `2 x 3`, or `2 (periodic) x 3`.
 fn grid<S: Source>(rank: &Rank<'_, S>, comm: &Comm) -> Option<Creation> {
     let Topology::Cartesian { dims, periods, .. } = topology(rank.image(), comm)? else { return None };
     let dimension = |(length, periodic): (&i64, &bool)| match periodic {

@@ -30,7 +30,7 @@ pub fn trials(library: &Arc<Library>) -> Vec<Trial> {
     ]
 }
 
-/// What `run` announces is an upper limit, and not much more than what the images of one thread each grow by.
+/// What `run` announces is an upper limit of what the images grow by, which is at least the trace of one thread.
 fn room(library: &Library) -> Result<()> {
     let dir = tempfile::tempdir()?;
     build(library, &paths::programs().join("traffic.c"), &dir.path().join("traffic"), &[])?;
