@@ -227,7 +227,7 @@ event_types! {
         peer: i32, tag: i32, comm_id: u64, id: u64, world_peer: i32,
         partitions: i32,
     }
-        "A send was cancelled: its message never arrives";
+        "A send was cancelled, or its call failed: its message never arrives";
     ReceivePosted = "receive_posted", Messages, MPI_COMM, OBJECTS {
         peer: i32, tag: i32, comm_id: u64, id: u64, world_peer: i32,
         partitions: i32,
@@ -249,7 +249,8 @@ event_types! {
         peer: i32, tag: i32, comm_id: u64, id: u64, world_peer: i32,
         partitions: i32,
     }
-        "A posted receive was cancelled";
+        "A posted receive was cancelled, failed, or its call was left by an error handler that does not return: it gets no \
+         message";
     ReceiveUnexpected = "receive_unexpected", Messages, MPI_COMM, LEDGER {
         peer: i32, tag: i32, bytes: u64, sent: u64, posted: u64, comm_id: u64, id: u64, world_peer: i32,
         partitions: i32,
@@ -273,7 +274,8 @@ event_types! {
     RequestFreed = "request_freed", Requests, NO_OBJECT, OBJECTS {
         operation: i32, request: u64, id: u64,
     }
-        "A request object is gone, by completion or by being freed";
+        "A request object is gone, by completion or by being freed. An operation that was complete when its request was made \
+         has none of its own: reported at once";
     CollectiveEntered = "collective_entered", Collectives, MPI_COMM, OBJECTS {
         function: i32, root: i32, comm_id: u64, number: u64, id: u64,
     }

@@ -209,7 +209,7 @@ fn leave_heard<A: Abi>(call: &Call<A>, result: c_int) {
     }
     let wanted = events::wanted();
     if wanted & OF_SUBJECT != 0 {
-        about_subject(call, call.bytes());
+        about_subject(call, call.bytes(), result == A::SUCCESS);
     }
     let ends = wanted & CallEnded::KIND.bit() != 0;
     // Its stack frame is only known until the call has been left.
@@ -243,8 +243,17 @@ fn raise_ended<A: Abi>(call: &Call<A>, caller: u64) {
     });
 }
 
-/// Raises events about the subject of a call that has returned.
-fn about_subject<A: Abi>(call: &Call<A>, bytes: u64) {
+/// Raises events about the subject of a call that has returned. A call that failed has done nothing to it.
+fn about_subject<A: Abi>(call: &Call<A>, bytes: u64, succeeded: bool) {
+    if succeeded {
+        about_use(call, bytes);
+    }
+    lost();
+}
+
+/// Raises events about the file, window or communicator that a call has used. They agree with the counters of
+/// that object.
+fn about_use<A: Abi>(call: &Call<A>, bytes: u64) {
     let function = call.function();
     let (at, duration) = (call.returned(), call.returned().wrapping_sub(call.since));
     let noted = &call.thread().call;
@@ -272,11 +281,13 @@ fn about_subject<A: Abi>(call: &Call<A>, bytes: u64) {
             }
         }
         Moves::PUT | Moves::GET | Moves::FETCH => {
-            if let Some(win) = tables::WINDOWS.find(noted.object.get()) {
+            let target = noted.peer.get() as i32;
+            // With `MPI_PROC_NULL` there is no operation.
+            if let Some(win) = tables::WINDOWS.find(noted.object.get()).filter(|_| target >= 0) {
                 let object = win.head().uid.get();
                 events::raise(object, at, || RmaOperation {
                     function: number(function),
-                    target: noted.peer.get() as i32,
+                    target,
                     bytes,
                     object,
                 });
@@ -287,7 +298,6 @@ fn about_subject<A: Abi>(call: &Call<A>, bytes: u64) {
         }
         _ => {}
     }
-    lost();
 }
 
 /// Checks whether anything was lost since the last check.

@@ -109,7 +109,7 @@ fn sent_rarely<A: Abi, const QUIET: bool>(
     if how.result == A::SUCCESS || status::class(how.result) == A::ERR_TRUNCATE {
         facts::send_completed(held, to, scratch.send_bytes, scratch.entry, call);
     } else {
-        facts::send_failed(&held, to, scratch.send_bytes, scratch.entry);
+        facts::send_failed(&held, to, scratch.send_bytes, scratch.entry, call.returned());
     }
 }
 
@@ -212,6 +212,9 @@ impl<A: Abi> Step<A> for Received {
         let operation = if QUIET { 0 } else { scratch.begin(&held.operations, call) };
         let named = Envelope::new::<QUIET>(&scratch.channel, self.source, self.tag, operation);
         let peer = facts::receive_ended(held, named);
+        if !QUIET && !status::arrived::<A>(self.result) {
+            facts::receive_failed(&named, call.returned());
+        }
         let posted = Posted { at: call.since, order, data };
         let status = given::<A>(self.status);
         arrived(held, call, self.result, (named, peer), RequestKind::RECV, posted, status);
@@ -233,6 +236,7 @@ pub fn left(tls: &Tls, noted: &Current) {
     let named =
         Envelope::new::<false>(&scratch.channel, source.get() as i32, tag.get() as i32, scratch.operation);
     facts::receive_ended(*held, named);
+    facts::receive_failed(&named, 0);
 }
 
 fn function(noted: &Current) -> Option<&'static Function> {

@@ -278,7 +278,8 @@ fn never_arrives(held: &State, to: Envelope, entry: u64, at: u64, why: EntryFlag
 
 /// A sending call failed: there is no message.
 #[cold]
-pub fn send_failed(held: &State, to: Envelope, bytes: u64, entry: u64) {
+pub fn send_failed(held: &State, to: Envelope, bytes: u64, entry: u64, at: u64) {
+    observe::send_cancelled(&to, at);
     let totals = held.totals;
     held.recently_sent.forget(&totals.envelopes_sent, to.identity, to.rank, to.tag);
     less(&totals.sent, 1);
@@ -333,6 +334,12 @@ pub fn receive_cancelled<const QUIET: bool>(held: Held<QUIET>, named: Envelope, 
     observe::receive_cancelled(&named, at);
     held.totals.cancelled_receives.add_mine(1);
     receive_ended(held, named);
+}
+
+/// A posted receive failed, or the program left its call: it takes no message.
+#[cold]
+pub fn receive_failed(named: &Envelope, at: u64) {
+    observe::receive_cancelled(named, at);
 }
 
 /// A message was received: `from` has its actual source and tag. (For a posted receive [`receive_ended`]
@@ -485,7 +492,10 @@ pub fn request_complete_at_start<A: Abi, const QUIET: bool>(
     operation: impl FnOnce() -> Operation,
 ) {
     if !QUIET && events::anybody() {
-        observe::request_completed(&operation(), call.since, call.returned());
+        let (of, at) = (operation(), call.returned());
+        observe::request_completed(&of, call.since, at);
+        // The object that its handle stands for outlives it.
+        observe::request_freed(&of, at);
     }
     held.totals.started.add_mine(1);
     held.totals.complete_at_start.add_mine(1);

@@ -135,6 +135,12 @@ pub fn cancelled(status: *const c_void) -> bool {
     flag != 0
 }
 
+/// Whether a receive with this result has got a message.
+#[inline(always)]
+pub fn arrived<A: Abi>(result: i32) -> bool {
+    result == A::SUCCESS || class(result) == A::ERR_TRUNCATE
+}
+
 /// Returns the class of an error code.
 #[cold]
 pub fn class(code: i32) -> i32 {

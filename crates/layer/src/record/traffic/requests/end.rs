@@ -150,7 +150,10 @@ fn receive_ended<A: Abi, const QUIET: bool>(
         return no_message::<A>(request, kind, A::ANY_SOURCE);
     }
     let peer = if kind == RequestKind::MRECV { None } else { facts::receive_ended(held, named) };
-    let arrived = error == A::SUCCESS || status::class(error) == A::ERR_TRUNCATE;
+    let arrived = status::arrived::<A>(error);
+    if !QUIET && !arrived && kind != RequestKind::MRECV {
+        facts::receive_failed(&named, call.returned());
+    }
     if !arrived || (status.is_null() && !kind.is_partitioned() && !how.untold) {
         return no_message::<A>(request, kind, A::ANY_SOURCE);
     }
