@@ -57,6 +57,47 @@ def the_layers_variables(tool):
         queue.free()
 
 
+def refused(error, write, *arguments, **options):
+    try:
+        write(*arguments, **options)
+    except error:
+        return
+    raise AssertionError(f"{arguments} {options} was accepted")
+
+
+def values_that_are_written(tool):
+    kept = tool.cvars["mpiscope_tombstones"]
+    # Nothing is cut off to fit.
+    for value in (2**40, 2**32 + 7, -(2**40)):
+        refused(OverflowError, kept.write, value)
+    refused(ValueError, kept.write, [1, 2])
+    refused(TypeError, kept.write, b"1")
+    with tool.session() as session:
+        calls = session.handle("mpiscope_calls")
+        calls.write(range(calls.count))
+        assert calls.read()[:3] == [0, 1, 2]
+        refused(OverflowError, session.handle("mpiscope_calls_total").write, -1)
+
+
+def registrations(tool):
+    refused(ValueError, tool.listen, "mpiscope.call_started", safety="any")
+    refused(TypeError, tool.listen, "mpiscope.call_started", 5)
+    # Closed with the tool, however it was made.
+    with mpit.Tool() as other:
+        kept = other.events["mpiscope.call_started"].register()
+    MPI.COMM_SELF.Barrier()
+    assert not kept.events, kept.events
+
+
+def live_at_the_end():
+    """Registrations that nobody frees: MPI is finalized after the interpreter has ended."""
+    tool = mpit.Tool()
+    if tool.library.has_layer:
+        for name in ("mpiscope.call_started", "mpiscope.call_ended", "mpiscope.object_freed"):
+            tool.listen(name, lambda event: None)
+        MPI.COMM_SELF.Barrier()
+
+
 def events(tool):
     names = tool.events.names()
     assert names and len(tool.sources) > 0
@@ -89,7 +130,9 @@ def main():
         variables(tool)
         if tool.library.has_layer:
             the_layers_variables(tool)
+            values_that_are_written(tool)
             events(tool)
+            registrations(tool)
         else:
             with tool.session() as session:
                 for variable in list(tool.pvars)[:50]:
@@ -103,6 +146,7 @@ def main():
         assert error.name == "MPI_T_ERR_NOT_INITIALIZED", error
     else:
         raise AssertionError("the interface was closed")
+    live_at_the_end()
     print(f"rank {MPI.COMM_WORLD.rank}: passed", flush=True)
 
 

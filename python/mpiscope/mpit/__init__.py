@@ -34,7 +34,7 @@ from typing import (
 )
 
 from .._frames import pandas
-from ._events import Event, EventType, Registration, Source
+from ._events import Event, EventType, Registration, Source, free_all
 from ._library import Library, MpitError
 from ._variables import (
     Category,
@@ -167,7 +167,6 @@ class Tool:
         self.library.call("MPI_T_init_thread", self.library.value("thread", "MPI_THREAD_MULTIPLE"), byref(provided))
         self._open = True
         self._sessions: List[PvarSession] = []
-        self._registrations: List[Registration] = []
         has = self.library
         #: Control variables.
         self.cvars: "Table[ControlVariable]" = self._table("MPI_T_cvar_get_num", lambda at: ControlVariable(has, at))
@@ -201,16 +200,13 @@ class Tool:
         self, event: str, callback: Optional[Callable[[Event], None]] = None, object: Any = None, **options: Any
     ) -> Registration:
         """Registers a callback for an event type: see `EventType.register`."""
-        registration = self.events[event].register(callback, object, **options)
-        self._registrations.append(registration)
-        return registration
+        return self.events[event].register(callback, object, **options)
 
     def close(self) -> None:
         """Frees all sessions and registrations, and finalizes the interface."""
         if self._open:
             self._open = False
-            for registration in self._registrations:
-                registration.free()
+            free_all(self.library)
             for session in self._sessions:
                 session.free()
             self.library.call("MPI_T_finalize")

@@ -1,21 +1,49 @@
 """Events, event types and their sources."""
 
+import atexit
 import collections
 import ctypes
+import time
 from ctypes import CFUNCTYPE, byref, c_int, c_int64, c_ssize_t, c_void_p
-from typing import Any, Callable, Deque, Dict, List, NamedTuple, Optional, Tuple
+from typing import Any, Callable, Deque, Dict, List, NamedTuple, Optional, Set, Tuple
 
-from ._library import Library
+from ._library import Library, MpitError
 from ._variables import Enumeration, address
 
 _ON_EVENT = CFUNCTYPE(None, c_void_p, c_void_p, c_int, c_void_p)
 _ON_DROPPED = CFUNCTYPE(None, c_int64, c_void_p, c_int, c_int, c_void_p)
+_ON_FREED = CFUNCTYPE(None, c_void_p, c_int, c_void_p)
 
 #: Safety levels of callbacks; the default is the first.
 SAFETIES = ("thread_safe", "mpi_restricted", "none")
 
 #: The library may call these until it has released the registration, and it does not always report when.
 _KEPT: List[Any] = []
+
+#: Registrations that the library has not released.
+_LIVE: "Set[Registration]" = set()
+
+#: How long the end of the interpreter waits for callbacks that run in other threads.
+_PATIENCE = 1.0
+
+
+def free_all(library: Optional[Library] = None) -> None:
+    """Frees all registrations, or those of one library."""
+    for registration in list(_LIVE):
+        if library is None or registration._library is library:
+            try:
+                registration.free()
+            except MpitError:
+                _LIVE.discard(registration)
+
+
+@atexit.register
+def _end() -> None:
+    """MPI outlives the interpreter, whose end finalizes it: from here on, it must not call Python."""
+    free_all()
+    until = time.monotonic() + _PATIENCE
+    while _LIVE and time.monotonic() < until:
+        time.sleep(0.001)
 
 
 class Event(NamedTuple):
@@ -132,6 +160,10 @@ class Registration:
     ):
         if kind.bind != "NO_OBJECT" and object is None:
             raise ValueError(f"{kind.name} is bound to an {kind.bind}: pass one")
+        if callback is not None and not callable(callback):
+            raise TypeError(f"a callback must be callable, not {callback!r}")
+        if safety not in SAFETIES:
+            raise ValueError(f"a callback can be {', '.join(SAFETIES)}, not {safety!r}")
         self.type = kind
         #: The object it is bound to, which is kept alive.
         self.object = object
@@ -150,10 +182,15 @@ class Registration:
         null = self._library.info_null
         call = self._library.call
         call("MPI_T_event_handle_alloc", self.type.index, object, null(), byref(self._handle))
-        entry, dropped = _ON_EVENT(self._happened), _ON_DROPPED(self._missed)
-        _KEPT.extend((entry, dropped))
-        call("MPI_T_event_set_dropped_handler", self._handle, dropped)
-        call("MPI_T_event_register_callback", self._handle, safety, null(), None, entry)
+        entry, dropped, self._freed = _ON_EVENT(self._happened), _ON_DROPPED(self._missed), _ON_FREED(self._released)
+        _KEPT.extend((entry, dropped, self._freed))
+        _LIVE.add(self)
+        try:
+            call("MPI_T_event_set_dropped_handler", self._handle, dropped)
+            call("MPI_T_event_register_callback", self._handle, safety, null(), None, entry)
+        except MpitError:
+            self.free()
+            raise
 
     def _happened(self, instance: int, _registration: int, _safety: int, _data: int) -> None:
         try:
@@ -168,10 +205,13 @@ class Registration:
     def _missed(self, count: int, _registration: int, _source: int, _safety: int, _data: int) -> None:
         self.dropped += count
 
+    def _released(self, _registration: int, _safety: int, _data: int) -> None:
+        _LIVE.discard(self)
+
     def free(self) -> None:
-        """Frees the registration: it receives no more events."""
+        """Frees the registration: it receives no more events. When the interpreter ends, all are freed."""
         if self._handle:
-            self._library.call("MPI_T_event_handle_free", self._handle, None, None)
+            self._library.call("MPI_T_event_handle_free", self._handle, None, self._freed)
             self._handle = c_void_p()
 
     def __enter__(self) -> "Registration":

@@ -1,12 +1,16 @@
 """Control variables, performance variables, categories, enumerations."""
 
+import collections.abc
 import ctypes
 from ctypes import byref, c_int, c_void_p
-from typing import Any, Dict, List, Optional, Tuple, Union
+from typing import Any, Dict, Iterable, List, Optional, Tuple, Union
 
 from ._library import Library
 
 Value = Union[int, float, str, List[Union[int, float]]]
+
+#: What can be written: several elements may be any sequence, such as an array of NumPy.
+Settable = Union[int, float, str, Iterable[Union[int, float]]]
 
 
 def address(object: Any) -> Any:
@@ -92,7 +96,7 @@ class Variable:
             return str(buffer.value, "utf-8", "surrogateescape")
         return buffer[0] if len(buffer) == 1 else list(buffer)
 
-    def _filled(self, count: int, value: Value) -> Any:
+    def _filled(self, count: int, value: Settable) -> Any:
         buffer = (self._ctype * count)()
         if isinstance(value, str):
             if self._ctype is not ctypes.c_char:
@@ -102,10 +106,15 @@ class Variable:
                 raise ValueError(f"{self.name} takes at most {count - 1} bytes")
             buffer.value = text
             return buffer
-        values = value if isinstance(value, (list, tuple)) else [value]
+        many = isinstance(value, collections.abc.Iterable) and not isinstance(value, bytes)
+        values = list(value) if many else [value]  # type: ignore[arg-type]
         if len(values) != count:
-            raise ValueError(f"{self.name} has {count} elements")
+            raise ValueError(f"{self.name} has {count} {'element' if count == 1 else 'elements'}, not {len(values)}")
         buffer[:] = values
+        # `ctypes` cuts off what does not fit.
+        for wanted, kept in zip(values, buffer):
+            if isinstance(kept, int) and wanted != kept:
+                raise OverflowError(f"{wanted} does not fit into {self.name}, an {self.type}")
         return buffer
 
 
@@ -135,7 +144,7 @@ class ControlVariable(Variable):
             self._library.call("MPI_T_cvar_read", handle, buffer)
             return self._value(buffer)
 
-    def write(self, value: Value, object: Any = None) -> None:
+    def write(self, value: Settable, object: Any = None) -> None:
         """Sets the value; for a bound variable, its value for this object."""
         with _ControlHandle(self, object) as (handle, count):
             self._library.call("MPI_T_cvar_write", handle, self._filled(count, value))
@@ -231,7 +240,7 @@ class PvarHandle:
         self._call("MPI_T_pvar_readreset", self._handle, buffer)
         return self.variable._value(buffer)
 
-    def write(self, value: Value) -> None:
+    def write(self, value: Settable) -> None:
         """Sets the value."""
         self._call("MPI_T_pvar_write", self._handle, self.variable._filled(self.count, value))
 
