@@ -592,6 +592,10 @@ static void check_files(void)
     MPI_File_write(file, block, 16, MPI_CHAR, &status);
     /* Fails, but Open MPI 4.1 accepts the offset. File errors are returned. */
     int writes = 1 + (MPI_File_write_at(file, -5, block, 16, MPI_CHAR, &status) == MPI_SUCCESS);
+    /* One access, although it takes two calls. */
+    MPI_File_write_at_all_begin(file, 0, block, 4, MPI_CHAR);
+    MPI_File_write_at_all_end(file, block, &status);
+    writes++;
     MPI_File_read_at(file, 0, block, 12, MPI_CHAR, &status);
     CHECKF("EK-39", read.calls == 1 && value(&read, 0, "bytes") == 12 && value(&read, 0, "duration") > 0
            && value(&read, 0, "function") == function("MPI_File_read_at"),

@@ -1,12 +1,13 @@
 //! File accesses: number of calls, bytes and time.
 //!
 //! The requested amounts are counted, once the library reports success: a split collective when it begins, a
-//! nonblocking call when it starts. The actual amount is in a status that the program need not retrieve.
+//! nonblocking call when it starts. So are the events. The actual amount is in a status that the program need not retrieve.
 
 use super::succeeded;
 use crate::interpose::frame::Call;
 use crate::record::bytes;
 use crate::record::objects::tables;
+use crate::record::observe;
 use mpi_abi::Abi;
 use mpiscope_image::W64;
 use mpiscope_image::objects::File;
@@ -32,8 +33,10 @@ fn spent<A: Abi>(call: &Call<A>, result: c_int, file: usize) -> Option<&'static 
 #[inline(never)]
 pub fn read<A: Abi>(call: &Call<A>, result: c_int, file: usize, count: i64, datatype: A::Handle) {
     if let Some(record) = spent(call, result, file) {
+        let bytes = bytes::elements::<A>(count, datatype);
         add(&record.reads, 1);
-        add(&record.read_bytes, bytes::elements::<A>(count, datatype));
+        add(&record.read_bytes, bytes);
+        observe::file_read(call, record.head.uid.get(), bytes);
     }
 }
 
@@ -41,8 +44,10 @@ pub fn read<A: Abi>(call: &Call<A>, result: c_int, file: usize, count: i64, data
 #[inline(never)]
 pub fn write<A: Abi>(call: &Call<A>, result: c_int, file: usize, count: i64, datatype: A::Handle) {
     if let Some(record) = spent(call, result, file) {
+        let bytes = bytes::elements::<A>(count, datatype);
         add(&record.writes, 1);
-        add(&record.written_bytes, bytes::elements::<A>(count, datatype));
+        add(&record.written_bytes, bytes);
+        observe::file_written(call, record.head.uid.get(), bytes);
     }
 }
 

@@ -21,11 +21,8 @@ use std::ffi::c_int;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The event types that [`about_subject`] raises.
-const OF_SUBJECT: u64 = FileRead::KIND.bit()
-    | FileWritten::KIND.bit()
-    | RmaOperation::KIND.bit()
-    | ProcessesDisconnected::KIND.bit()
-    | RecordsLost::KIND.bit();
+const OF_SUBJECT: u64 =
+    RmaOperation::KIND.bit() | ProcessesDisconnected::KIND.bit() | RecordsLost::KIND.bit();
 
 /// Whether there is a listener for the beginning of calls. One load.
 #[inline(always)]
@@ -251,35 +248,12 @@ fn about_subject<A: Abi>(call: &Call<A>, bytes: u64, succeeded: bool) {
     lost();
 }
 
-/// Raises events about the file, window or communicator that a call has used. They agree with the counters of
-/// that object.
+/// Raises events about the window or communicator that a call has used. They agree with the counters of that
+/// object.
 fn about_use<A: Abi>(call: &Call<A>, bytes: u64) {
-    let function = call.function();
-    let (at, duration) = (call.returned(), call.returned().wrapping_sub(call.since));
+    let (function, at) = (call.function(), call.returned());
     let noted = &call.thread().call;
     match function.properties().moves {
-        Moves::READ => {
-            if let Some(file) = tables::FILES.find(noted.object.get()) {
-                let object = file.head().uid.get();
-                events::raise(object, at, || FileRead {
-                    function: number(function),
-                    bytes,
-                    duration,
-                    object,
-                });
-            }
-        }
-        Moves::WRITE => {
-            if let Some(file) = tables::FILES.find(noted.object.get()) {
-                let object = file.head().uid.get();
-                events::raise(object, at, || FileWritten {
-                    function: number(function),
-                    bytes,
-                    duration,
-                    object,
-                });
-            }
-        }
         Moves::PUT | Moves::GET | Moves::FETCH => {
             let target = noted.peer.get() as i32;
             // With `MPI_PROC_NULL` there is no operation.
@@ -298,6 +272,28 @@ fn about_use<A: Abi>(call: &Call<A>, bytes: u64) {
         }
         _ => {}
     }
+}
+
+/// A call has read `bytes` of a file, or started to. Raised where the access is counted.
+#[inline(always)]
+pub fn file_read<A: Abi>(call: &Call<A>, object: u64, bytes: u64) {
+    events::raise(object, call.returned(), || FileRead {
+        function: number(call.function()),
+        bytes,
+        duration: call.returned().wrapping_sub(call.since),
+        object,
+    });
+}
+
+/// A call has written `bytes` of a file, or started to. Raised where the access is counted.
+#[inline(always)]
+pub fn file_written<A: Abi>(call: &Call<A>, object: u64, bytes: u64) {
+    events::raise(object, call.returned(), || FileWritten {
+        function: number(call.function()),
+        bytes,
+        duration: call.returned().wrapping_sub(call.since),
+        object,
+    });
 }
 
 /// Checks whether anything was lost since the last check.

@@ -8,7 +8,7 @@ mod messages;
 mod objects;
 
 pub use calls::{
-    begin_look_up, call_started, end_look_up, leave, leave_rare, leave_shared, left,
+    begin_look_up, call_started, end_look_up, file_read, file_written, leave, leave_rare, leave_shared, left,
     look_ups_are_counted_only, looked_up, started_rare, thread_seen,
 };
 pub use messages::{
