@@ -114,6 +114,8 @@ codes! {
         RELEASED = 16 => "released",
         /// The operation's request was complete when the call returned, and has a handle that it shares with others.
         AT_START = 32 => "complete at start",
+        /// The origin's buffer has no gaps, and as many bytes as are accessed at the target.
+        GAPLESS = 64 => "gapless",
     }
 }
 
@@ -171,7 +173,7 @@ pub struct OneSided {
     pub datatype: W64,
     /// Number of elements of that datatype.
     pub count: W64,
-    /// Address of the origin's buffer; zero if unknown.
+    /// Address of the origin's buffer, which a get writes and others read; zero if unknown.
     pub buffer: W64,
     /// A hash of the contents of that buffer, until the operation is complete at the origin; zero if it was not
     /// computed, as in older images.
@@ -181,6 +183,9 @@ pub struct OneSided {
     pub waited_from: W64,
     /// Number plus one of that call's function; zero if there is none, as in older images.
     pub waited_in: W64,
+    /// Address of a buffer without gaps at the origin into which values are fetched beside the one that is combined;
+    /// zero if there is none, as in older images.
+    pub result: W64,
 }
 
 impl OneSided {
@@ -228,5 +233,6 @@ const _: () = {
     assert!(offset_of!(OneSided, count) == 120);
     assert!(offset_of!(OneSided, digest) == 136);
     assert!(offset_of!(OneSided, waited_in) == 152);
-    assert!(size_of::<OneSided>() == 160);
+    assert!(offset_of!(OneSided, result) == 160);
+    assert!(size_of::<OneSided>() == 168);
 };

@@ -1,4 +1,4 @@
-/* Buffers that a program changes, or uses twice, while a collective with a request is under way;
+/* Buffers that a program changes while a collective with a request is under way, or that collectives use twice;
  * `broken_collective_buffers NAME` runs one of the programs.
  *
  * The comments are those of broken.c. The correct twins are in ordered_collective_buffers.c.
@@ -11,7 +11,7 @@
 #define MANY 1000
 #define MOST_RANKS 8
 
-static int values[MOST_RANKS * MANY], results[MOST_RANKS * MANY];
+static int values[MOST_RANKS * MANY], results[MOST_RANKS * MANY], others[MANY];
 
 /* finding root_changes_a_broadcast 2 buffer-changed ranks 0 check says the buffer of MPI_Ibcast of 1000 x MPI_INT at */
 static void root_changes_a_broadcast(void)
@@ -126,6 +126,52 @@ static void sum_in_place_that_is_sent(void)
     MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
 }
 
+/* finding summed_while_it_is_received 2 buffer-overlap ranks [0-1] check says and MPI_Allreduce of 1000 x MPI_INT at */
+static void summed_while_it_is_received(void)
+{
+    MPI_Request request;
+    MPI_Irecv(&values[10], 4, MPI_INT, !rank, 2, MPI_COMM_WORLD, &request);
+    MPI_Allreduce(values, results, MANY, MPI_INT, MPI_SUM, MPI_COMM_WORLD); /* here: summed_while_it_is_received */
+    MPI_Send(others, 4, MPI_INT, !rank, 2, MPI_COMM_WORLD);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+
+/* finding broadcast_into_what_is_sent 3 buffer-overlap ranks [1-2] check says and MPI_Bcast of 1000 x MPI_INT at */
+static void broadcast_into_what_is_sent(void)
+{
+    MPI_Request request;
+    MPI_Issend(values, MANY, MPI_INT, (rank + 1) % size, 2, MPI_COMM_WORLD, &request);
+    MPI_Bcast(values, MANY, MPI_INT, 0, MPI_COMM_WORLD); /* here: broadcast_into_what_is_sent */
+    MPI_Recv(results, MANY, MPI_INT, (rank + size - 1) % size, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+
+/* finding summed_into_itself 2 buffer-overlap ranks 1 check dies says two buffers of MPI_Allreduce of 1000 x MPI_INT at */
+static void summed_into_itself(void)
+{
+    MPI_Allreduce(values, rank ? values : results, MANY, MPI_INT, MPI_SUM, MPI_COMM_WORLD); /* here: summed_into_itself */
+}
+
+/* finding gathered_over_what_is_sent 3 buffer-overlap ranks 1 check dies says two buffers of MPI_Gather of */
+static void gathered_over_what_is_sent(void)
+{
+    MPI_Gather(&results[15], 10, MPI_INT, results, 10, MPI_INT, 1, MPI_COMM_WORLD); /* here: gathered_over_what_is_sent */
+}
+
+/* finding exchanged_in_one_buffer 2 buffer-overlap ranks 1 check dies says it reads and writes the same bytes */
+static void exchanged_in_one_buffer(void)
+{
+    int counts[2] = {5, 5}, from[2] = {0, 10}, to[2] = {20, 12};
+    MPI_Alltoallv(values, counts, from, MPI_INT, rank ? values : results, counts, to, MPI_INT, MPI_COMM_WORLD); /* here: exchanged_in_one_buffer */
+}
+
+/* finding received_twice_in_one_place 3 buffer-overlap ranks 0 check dies says writes the same bytes twice */
+static void received_twice_in_one_place(void)
+{
+    int counts[3] = {10, 10, 10}, places[3] = {0, 10, 15};
+    MPI_Gatherv(values, 10, MPI_INT, results, counts, places, MPI_INT, 0, MPI_COMM_WORLD); /* here: received_twice_in_one_place */
+}
+
 #if MPI_VERSION >= 4 || defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION >= 5
 /* finding started_broadcast_changed 2 buffer-changed ranks 0 check without openmpi-4.1 says (2 times) */
 static void started_broadcast_changed(void)
@@ -148,4 +194,6 @@ static void started_broadcast_changed(void) {}
 FINDINGS(MPI_Init, F(root_changes_a_broadcast), F(changed_before_the_sum), F(leaf_changes_a_gather),
          F(root_changes_a_scatter), F(block_of_an_exchange_changed), F(neighbor_is_sent_something_else),
          F(released_before_the_scan), F(received_into_the_sum), F(two_results_in_one_buffer),
-         F(sum_in_place_that_is_sent), F(started_broadcast_changed))
+         F(sum_in_place_that_is_sent), F(started_broadcast_changed), F(summed_while_it_is_received),
+         F(broadcast_into_what_is_sent), F(summed_into_itself), F(gathered_over_what_is_sent),
+         F(exchanged_in_one_buffer), F(received_twice_in_one_place))

@@ -254,8 +254,61 @@ static void request_flushed_after_a_change(void)
     free_window();
 }
 
+/* finding got_and_put_at_once 2 buffer-overlap ranks 0 check says MPI_Get at */
+static void got_and_put_at_once(void)
+{
+    make_window();
+    MPI_Win_fence(0, win);
+    if (rank == 0) {
+        MPI_Get(&value, 1, MPI_INT, 1, 0, 1, MPI_INT, win);
+        MPI_Put(&value, 1, MPI_INT, 1, 1, 1, MPI_INT, win); /* here: got_and_put_at_once */
+    }
+    MPI_Win_fence(0, win);
+    free_window();
+}
+
+/* finding two_gets_into_one_variable 2 buffer-overlap ranks [0-1] check says were active at once in the same memory (2 times) */
+static void two_gets_into_one_variable(void)
+{
+    make_window();
+    MPI_Win_lock(MPI_LOCK_SHARED, !rank, 0, win);
+    for (int i = 0; i < 2; i++)
+        MPI_Get(values, 4, MPI_INT, !rank, 4 * i, 4, MPI_INT, win); /* here: two_gets_into_one_variable */
+    MPI_Win_unlock(!rank, win);
+    free_window();
+}
+
+/* finding fetched_over_what_is_added 2 buffer-overlap ranks 1 check without mpich-4.0,mpich-5.0,mpich-5.0-abi,intel,intel-abi says two buffers of MPI_Get_accumulate at */
+static void fetched_over_what_is_added(void)
+{
+    make_window();
+    MPI_Win_lock_all(0, win);
+    if (rank == 1)
+        MPI_Get_accumulate(values, 4, MPI_INT, values + 2, 4, MPI_INT, 0, 0, 4, MPI_INT, MPI_SUM, win); /* here: fetched_over_what_is_added */
+    MPI_Win_unlock_all(win);
+    free_window();
+}
+
+/* finding sent_before_it_was_fetched 2 buffer-overlap ranks 0 check says and the send of 1 x MPI_INT at */
+static void sent_before_it_was_fetched(void)
+{
+    int one = 1;
+    make_window();
+    MPI_Win_lock_all(0, win);
+    if (rank == 0) {
+        MPI_Fetch_and_op(&one, &value, MPI_INT, 1, 0, MPI_SUM, win);
+        MPI_Send(&value, 1, MPI_INT, 1, 0, MPI_COMM_WORLD); /* here: sent_before_it_was_fetched */
+    } else {
+        MPI_Recv(&value, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
+    MPI_Win_unlock_all(win);
+    free_window();
+}
+
 FINDINGS(MPI_Init, F(put_behind_the_end), F(get_before_the_beginning), F(add_beside_attached_memory),
          F(two_puts_between_fences), F(put_and_get_between_fences), F(accumulations_that_differ),
          F(puts_under_shared_locks), F(ordered_too_early), F(puts_after_one_post), F(put_then_get),
          F(put_into_own_memory), F(request_of_another_type), F(origin_changed_before_the_fence),
-         F(origin_changed_before_the_unlock), F(origin_changed_before_the_wait), F(request_flushed_after_a_change))
+         F(origin_changed_before_the_unlock), F(origin_changed_before_the_wait), F(request_flushed_after_a_change),
+         F(got_and_put_at_once), F(two_gets_into_one_variable), F(fetched_over_what_is_added),
+         F(sent_before_it_was_fetched))

@@ -36,11 +36,11 @@ int main(int argc, char **argv)
     MPI_Allgatherv(in, rank, pair, out, pairs, at, MPI_INT, MPI_COMM_WORLD);
     MPI_Allgatherv(MPI_IN_PLACE, 77, MPI_DATATYPE_NULL, out, pairs, at, MPI_INT, MPI_COMM_WORLD);
     /* Every rank sends as many pairs to rank i as its own number. */
-    int mine[MOST], starts[MOST], there[MOST];
+    int mine[MOST], starts[MOST], there[MOST], apart[MOST];
     for (int i = 0; i < size; i++)
-        mine[i] = 2 * rank, starts[i] = 2 * rank * i, there[i] = 4 * at[i];
+        mine[i] = 2 * rank, starts[i] = 2 * rank * i, there[i] = 4 * at[i], apart[i] = i;
     MPI_Alltoallv(in, pairs, at, MPI_INT, out, mine, starts, MPI_INT, MPI_COMM_WORLD);
-    MPI_Alltoallv(MPI_IN_PLACE, NULL, NULL, MPI_DATATYPE_NULL, out, same, at, MPI_INT, MPI_COMM_WORLD);
+    MPI_Alltoallv(MPI_IN_PLACE, NULL, NULL, MPI_DATATYPE_NULL, out, same, apart, MPI_INT, MPI_COMM_WORLD);
     /* Rank 0 takes no part: the datatype of zero elements is ignored. */
     int none[MOST], zero[MOST] = {0};
     for (int i = 0; i < size; i++)

@@ -1,4 +1,4 @@
-/* Buffers of collectives with requests that are reused as soon as the program knows that the operations are complete,
+/* Buffers of collectives that are reused as soon as the program knows that the operations are complete,
  * however it learns it, and buffers that several operations may use at once.
  *
  * Nothing may be found, with and without `--check`. Arguments that are not significant are garbage.
@@ -207,6 +207,26 @@ static void persistent(void)
 #endif
 }
 
+/* Blocking collectives while a message is awaited in memory of its own. */
+static void beside_a_receive(void)
+{
+    int right = (rank + 1) % size, left = (rank + size - 1) % size, is_root = rank == 1 % size, root = 1 % size;
+    MPI_Irecv(others, 10, MPI_INT, left, 1, MPI_COMM_WORLD, &request);
+    MPI_Bcast(values, MANY, MPI_INT, root, MPI_COMM_WORLD);
+    MPI_Allreduce(values, &others[10], 10, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    MPI_Allreduce(MPI_IN_PLACE, values, MANY, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    MPI_Scan(values, results, 10, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    MPI_Exscan(values, rank ? results : others, 10, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    MPI_Gather(values, 10, MPI_INT, is_root ? results : others, 10, MPI_INT, root, MPI_COMM_WORLD);
+    MPI_Scatter(is_root ? values : others, 10, MPI_INT, results, 10, MPI_INT, root, MPI_COMM_WORLD);
+    MPI_Reduce(values, is_root ? results : values, 10, MPI_INT, MPI_SUM, root, MPI_COMM_WORLD);
+    MPI_Allgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, values, 10, MPI_INT, MPI_COMM_WORLD);
+    MPI_Alltoall(values, 10, MPI_INT, results, 10, MPI_INT, MPI_COMM_WORLD);
+    MPI_Send(values, 10, MPI_INT, right, 1, MPI_COMM_WORLD);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    MPI_Bcast(others, 10, MPI_INT, root, MPI_COMM_WORLD);
+}
+
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
@@ -220,6 +240,7 @@ int main(int argc, char **argv)
     at_the_border();
     between_groups();
     persistent();
+    beside_a_receive();
     MPI_Finalize();
     return 0;
 }

@@ -100,14 +100,14 @@ static void by_turns(void)
 
 static void atomic(void)
 {
-    int one = 1, zero = 0, before;
+    int one = 1, zero = 0, before[3];
     MPI_Request request;
     MPI_Win_lock_all(0, win);
     for (int i = 0; i < 50; i++) {
         MPI_Accumulate(&one, 1, MPI_INT, 0, 10, 1, MPI_INT, MPI_SUM, win);
-        MPI_Fetch_and_op(&one, &before, MPI_INT, 0, 10, MPI_SUM, win);
-        MPI_Get_accumulate(NULL, 0, MPI_INT, &before, 1, MPI_INT, 0, 10, 1, MPI_INT, MPI_NO_OP, win);
-        MPI_Compare_and_swap(&one, &zero, &before, MPI_INT, 0, 11, win);
+        MPI_Fetch_and_op(&one, &before[0], MPI_INT, 0, 10, MPI_SUM, win);
+        MPI_Get_accumulate(NULL, 0, MPI_INT, &before[1], 1, MPI_INT, 0, 10, 1, MPI_INT, MPI_NO_OP, win);
+        MPI_Compare_and_swap(&one, &zero, &before[2], MPI_INT, 0, 11, win);
         get(1, 0, 4);
         MPI_Win_flush_all(win);
     }
@@ -236,6 +236,29 @@ static void reused(void)
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
+/* Memory at the origin. */
+static void origins(void)
+{
+    int next = (rank + 1) % size, one = 1, fetched[2];
+    MPI_Win_lock_all(0, win);
+    for (int i = 0; i < 3; i++) {
+        MPI_Get(values, 4, MPI_INT, next, 0, 4, MPI_INT, win);
+        MPI_Get(values + 4, 4, MPI_INT, next, 0, 4, MPI_INT, win);
+        MPI_Win_flush_local(next, win);
+        MPI_Accumulate(values + 4, 4, MPI_INT, next, 16, 4, MPI_INT, MPI_SUM, win);
+        MPI_Accumulate(values + 4, 4, MPI_INT, next, 16, 4, MPI_INT, MPI_SUM, win);
+        MPI_Win_flush(next, win);
+        MPI_Fetch_and_op(&one, &fetched[0], MPI_INT, next, 20, MPI_SUM, win);
+        MPI_Fetch_and_op(&one, &fetched[1], MPI_INT, next, 20, MPI_SUM, win);
+        /* What is not combined is not read. */
+        MPI_Get_accumulate(values, 4, MPI_INT, values, 4, MPI_INT, next, 24, 4, MPI_INT, MPI_NO_OP, win);
+        MPI_Win_flush_all(win);
+        MPI_Bcast(fetched, 2, MPI_INT, 0, MPI_COMM_WORLD);
+    }
+    MPI_Win_unlock_all(win);
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
@@ -251,6 +274,7 @@ int main(int argc, char **argv)
     post_and_start();
     dynamic();
     reused();
+    origins();
     MPI_Win_free(&win);
     MPI_Finalize();
     return 0;

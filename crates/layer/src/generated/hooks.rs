@@ -70,7 +70,7 @@ hook! {
     MPI_Allgather (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: c_int, recvtype: A::Handle, comm: A::Handle)
     note { object: comm, datatype: recvtype, count: recvcount }
     bytes { in_place(sendbuf, recvcount * recvtype) or sendcount * sendtype }
-    before { traffic::collectives::enter(comm), traffic::totals::to_each(comm, sendbuf, sendcount, sendtype, recvcount, recvtype) }
+    before { traffic::collectives::enter(comm), traffic::totals::to_each(comm, sendbuf, sendcount, sendtype, recvcount, recvtype), traffic::buffers::blocking::allgather(comm, (sendbuf.addr(), i64::from(sendcount), sendtype), (recvbuf.addr(), i64::from(recvcount), recvtype)) }
     after { traffic::collectives::leave() }
 }
 hook! {
@@ -78,7 +78,7 @@ hook! {
     MPI_Allgather_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: i64, recvtype: A::Handle, comm: A::Handle)
     note { object: comm, datatype: recvtype, count: recvcount }
     bytes { in_place(sendbuf, recvcount * recvtype) or sendcount * sendtype }
-    before { traffic::collectives::enter(comm), traffic::totals::to_each(comm, sendbuf, sendcount, sendtype, recvcount, recvtype) }
+    before { traffic::collectives::enter(comm), traffic::totals::to_each(comm, sendbuf, sendcount, sendtype, recvcount, recvtype), traffic::buffers::blocking::allgather(comm, (sendbuf.addr(), i64::from(sendcount), sendtype), (recvbuf.addr(), i64::from(recvcount), recvtype)) }
     after { traffic::collectives::leave() }
 }
 rare_hook! {
@@ -92,12 +92,12 @@ rare_hook! {
 }
 hook! {
     sizes outlined
-    MPI_Allgatherv (sendbuf: *const c_void, sendcount: Count, sendtype: A::Handle, recvbuf: usize, recvcounts: Vector, displs: usize, recvtype: A::Handle, comm: A::Handle)
+    MPI_Allgatherv (sendbuf: *const c_void, sendcount: Count, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: Vector, displs: Vector, recvtype: A::Handle, comm: A::Handle)
     also { MPI_Allgatherv_c }
-    counts { sendcount } vectors { recvcounts }
+    counts { sendcount } vectors { recvcounts, displs }
     note { object: comm, datatype: sendtype, count: sendcount }
     bytes { in_place(sendbuf, own(recvcounts, recvtype, comm)) or sendcount * sendtype }
-    before { traffic::collectives::enter(comm), traffic::totals::allgatherv(comm, sendbuf, sendcount, sendtype, recvcounts, recvtype) }
+    before { traffic::collectives::enter(comm), traffic::totals::allgatherv(comm, sendbuf, sendcount, sendtype, recvcounts, recvtype), traffic::buffers::blocking::allgatherv(comm, (sendbuf.addr(), i64::from(sendcount), sendtype), (recvbuf.addr(), recvcounts.into(), displs.into(), recvtype)) }
     after { traffic::collectives::leave() }
 }
 rare_hook! {
@@ -123,22 +123,22 @@ hook! {
     MPI_Allreduce (sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: A::Handle, op: A::Handle, comm: A::Handle)
     note { object: comm, datatype: datatype, count: count, op: op }
     bytes { count * datatype }
-    before { traffic::collectives::enter(comm) }
+    before { traffic::collectives::enter(comm), traffic::buffers::blocking::reduce_to_all(comm, sendbuf.addr(), recvbuf.addr(), i64::from(count), datatype) }
     after { traffic::collectives::leave() }
 }
 hook! {
     sizes outlined
-    MPI_Allreduce_c (sendbuf: usize, recvbuf: usize, count: Count, datatype: A::Handle, op: A::Handle, comm: A::Handle)
+    MPI_Allreduce_c (sendbuf: *const c_void, recvbuf: *mut c_void, count: Count, datatype: A::Handle, op: A::Handle, comm: A::Handle)
     also { MPI_Exscan, MPI_Exscan_c, MPI_Scan, MPI_Scan_c }
     counts { count } vectors { }
     note { object: comm, datatype: datatype, count: count, op: op }
     bytes { count * datatype }
-    before { traffic::collectives::enter(comm) }
+    before { traffic::collectives::enter(comm), traffic::buffers::blocking::reduce_to_all(comm, sendbuf.addr(), recvbuf.addr(), i64::from(count), datatype) }
     after { traffic::collectives::leave() }
 }
 rare_hook! {
     MPI_Allreduce_init (sendbuf: *const c_void, recvbuf: *mut c_void, count: Count, datatype: A::Handle, op: A::Handle, comm: A::Handle, info: usize, request: *mut A::Handle)
-    also { MPI_Allreduce_init_c, MPI_Scan_init, MPI_Scan_init_c }
+    also { MPI_Allreduce_init_c, MPI_Exscan_init, MPI_Exscan_init_c, MPI_Scan_init, MPI_Scan_init_c }
     counts { count } vectors { }
     note { object: comm, datatype: datatype, count: count, op: op }
     bytes { count * datatype }
@@ -150,7 +150,7 @@ hook! {
     MPI_Alltoall (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: c_int, recvtype: A::Handle, comm: A::Handle)
     note { object: comm, datatype: recvtype, count: recvcount }
     bytes { in_place(sendbuf, recvcount * recvtype * peers(comm)) or sendcount * sendtype * peers(comm) }
-    before { traffic::collectives::enter(comm), traffic::totals::to_each(comm, sendbuf, sendcount, sendtype, recvcount, recvtype) }
+    before { traffic::collectives::enter(comm), traffic::totals::to_each(comm, sendbuf, sendcount, sendtype, recvcount, recvtype), traffic::buffers::blocking::alltoall(comm, (sendbuf.addr(), i64::from(sendcount), sendtype), (recvbuf.addr(), i64::from(recvcount), recvtype)) }
     after { traffic::collectives::leave() }
 }
 hook! {
@@ -158,7 +158,7 @@ hook! {
     MPI_Alltoall_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: i64, recvtype: A::Handle, comm: A::Handle)
     note { object: comm, datatype: recvtype, count: recvcount }
     bytes { in_place(sendbuf, recvcount * recvtype * peers(comm)) or sendcount * sendtype * peers(comm) }
-    before { traffic::collectives::enter(comm), traffic::totals::to_each(comm, sendbuf, sendcount, sendtype, recvcount, recvtype) }
+    before { traffic::collectives::enter(comm), traffic::totals::to_each(comm, sendbuf, sendcount, sendtype, recvcount, recvtype), traffic::buffers::blocking::alltoall(comm, (sendbuf.addr(), i64::from(sendcount), sendtype), (recvbuf.addr(), i64::from(recvcount), recvtype)) }
     after { traffic::collectives::leave() }
 }
 rare_hook! {
@@ -172,12 +172,12 @@ rare_hook! {
 }
 hook! {
     sizes outlined
-    MPI_Alltoallv (sendbuf: *const c_void, sendcounts: Vector, sdispls: usize, sendtype: A::Handle, recvbuf: usize, recvcounts: Vector, rdispls: usize, recvtype: A::Handle, comm: A::Handle)
+    MPI_Alltoallv (sendbuf: *const c_void, sendcounts: Vector, sdispls: Vector, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: Vector, rdispls: Vector, recvtype: A::Handle, comm: A::Handle)
     also { MPI_Alltoallv_c }
-    counts { } vectors { sendcounts, recvcounts }
+    counts { } vectors { sendcounts, sdispls, recvcounts, rdispls }
     note { object: comm, datatype: recvtype }
     bytes { in_place(sendbuf, vector(recvcounts, recvtype, peers(comm))) or vector(sendcounts, sendtype, peers(comm)) }
-    before { traffic::collectives::enter(comm), traffic::totals::alltoallv(comm, sendbuf, sendcounts, sendtype, recvcounts, recvtype) }
+    before { traffic::collectives::enter(comm), traffic::totals::alltoallv(comm, sendbuf, sendcounts, sendtype, recvcounts, recvtype), traffic::buffers::blocking::alltoallv(comm, (sendbuf.addr(), sendcounts.into(), sdispls.into(), sendtype), (recvbuf.addr(), recvcounts.into(), rdispls.into(), recvtype)) }
     after { traffic::collectives::leave() }
 }
 rare_hook! {
@@ -191,12 +191,12 @@ rare_hook! {
 }
 hook! {
     sizes outlined
-    MPI_Alltoallw (sendbuf: *const c_void, sendcounts: Vector, sdispls: usize, sendtypes: *const A::Handle, recvbuf: usize, recvcounts: Vector, rdispls: usize, recvtypes: *const A::Handle, comm: A::Handle)
+    MPI_Alltoallw (sendbuf: *const c_void, sendcounts: Vector, sdispls: Vector, sendtypes: *const A::Handle, recvbuf: *mut c_void, recvcounts: Vector, rdispls: Vector, recvtypes: *const A::Handle, comm: A::Handle)
     also { MPI_Alltoallw_c }
-    counts { } vectors { sendcounts, recvcounts }
+    counts { } vectors { sendcounts, sdispls, recvcounts, rdispls }
     note { object: comm }
     bytes { in_place(sendbuf, vector_w(recvcounts, recvtypes, peers(comm))) or vector_w(sendcounts, sendtypes, peers(comm)) }
-    before { traffic::collectives::enter(comm), traffic::totals::alltoallw(comm, sendbuf, sendcounts, sendtypes, recvcounts, recvtypes) }
+    before { traffic::collectives::enter(comm), traffic::totals::alltoallw(comm, sendbuf, sendcounts, sendtypes, recvcounts, recvtypes), traffic::buffers::blocking::alltoallw(comm, (sendbuf.addr(), sendcounts.into(), sdispls.into(), sendtypes), (recvbuf.addr(), recvcounts.into(), rdispls.into(), recvtypes)) }
     after { traffic::collectives::leave() }
 }
 rare_hook! {
@@ -246,7 +246,7 @@ hook! {
     MPI_Bcast (buffer: *mut c_void, count: c_int, datatype: A::Handle, root: c_int, comm: A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: root }
     bytes { if takes_part(root) { count * datatype } }
-    before { traffic::collectives::enter(comm) }
+    before { traffic::collectives::enter(comm), traffic::buffers::blocking::bcast(comm, root, (buffer.addr(), i64::from(count), datatype)) }
     after { traffic::collectives::leave() }
 }
 hook! {
@@ -254,7 +254,7 @@ hook! {
     MPI_Bcast_c (buffer: *mut c_void, count: i64, datatype: A::Handle, root: c_int, comm: A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: root }
     bytes { if takes_part(root) { count * datatype } }
-    before { traffic::collectives::enter(comm) }
+    before { traffic::collectives::enter(comm), traffic::buffers::blocking::bcast(comm, root, (buffer.addr(), i64::from(count), datatype)) }
     after { traffic::collectives::leave() }
 }
 rare_hook! {
@@ -555,7 +555,7 @@ hook! {
     note { object: win, datatype: datatype, peer: target_rank }
     bytes { if takes_part(target_rank) { both ways 1 * datatype } }
     before { }
-    after { objects::windows::accumulate(target_rank, win), objects::windows::swapped(), objects::windows::moved_one(target_disp, datatype, target_rank, win) }
+    after { objects::windows::accumulate(target_rank, win), objects::windows::swapped(), objects::windows::moved_one((origin_addr.addr(), result_addr.addr()), (target_disp, datatype), target_rank, win) }
 }
 rare_hook! {
     MPI_Dist_graph_create (comm_old: A::Handle, n: c_int, sources: *const c_int, degrees: *const c_int, destinations: *const c_int, weights: *const c_int, info: A::Handle, reorder: c_int, comm_dist_graph: *mut A::Handle)
@@ -578,22 +578,13 @@ rare_hook! {
     before { objects::errhandlers::before_free }
     after { objects::errhandlers::after_free }
 }
-rare_hook! {
-    MPI_Exscan_init (sendbuf: *const c_void, recvbuf: *mut c_void, count: Count, datatype: A::Handle, op: A::Handle, comm: A::Handle, info: usize, request: *mut A::Handle)
-    also { MPI_Exscan_init_c }
-    counts { count } vectors { }
-    note { object: comm, datatype: datatype, count: count, op: op }
-    bytes { count * datatype }
-    before { traffic::requests::overwrite::watch(request), traffic::collectives::enter_initialisation(comm) }
-    after { traffic::collectives::start(true, comm, request), traffic::buffers::exscan(comm, request, sendbuf.addr(), recvbuf.addr(), i64::from(count), datatype) }
-}
 hook! {
     sizes outlined
     MPI_Fetch_and_op (origin_addr: *const c_void, result_addr: *mut c_void, datatype: A::Handle, target_rank: c_int, target_disp: i64, op: A::Handle, win: A::Handle)
     note { object: win, datatype: datatype, peer: target_rank, op: op }
     bytes { if takes_part(target_rank) { both ways 1 * datatype } }
     before { }
-    after { objects::windows::accumulate(target_rank, win), objects::windows::fetched(op), objects::windows::moved_one(target_disp, datatype, target_rank, win) }
+    after { objects::windows::accumulate(target_rank, win), objects::windows::fetched(op), objects::windows::moved_one((origin_addr.addr(), result_addr.addr()), (target_disp, datatype), target_rank, win) }
 }
 rare_hook! {
     MPI_File_call_errhandler (fh: usize, errorcode: usize)
@@ -909,12 +900,12 @@ rare_hook! {
 }
 hook! {
     sizes outlined
-    MPI_Gather (sendbuf: *const c_void, sendcount: Count, sendtype: A::Handle, recvbuf: usize, recvcount: Count, recvtype: A::Handle, root: c_int, comm: A::Handle)
+    MPI_Gather (sendbuf: *const c_void, sendcount: Count, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: Count, recvtype: A::Handle, root: c_int, comm: A::Handle)
     also { MPI_Gather_c }
     counts { sendcount, recvcount } vectors { }
     note { object: comm, datatype: sendtype, count: sendcount, peer: root }
     bytes { if has_a_part(root) { in_place(sendbuf, recvcount * recvtype) or sendcount * sendtype } }
-    before { traffic::collectives::enter(comm), traffic::totals::gather(comm, root, sendbuf, sendcount, sendtype, recvcount, recvtype) }
+    before { traffic::collectives::enter(comm), traffic::totals::gather(comm, root, sendbuf, sendcount, sendtype, recvcount, recvtype), traffic::buffers::blocking::gather(comm, root, (sendbuf.addr(), i64::from(sendcount), sendtype), (recvbuf.addr(), i64::from(recvcount), recvtype)) }
     after { traffic::collectives::leave() }
 }
 rare_hook! {
@@ -928,12 +919,12 @@ rare_hook! {
 }
 hook! {
     sizes outlined
-    MPI_Gatherv (sendbuf: *const c_void, sendcount: Count, sendtype: A::Handle, recvbuf: usize, recvcounts: Vector, displs: usize, recvtype: A::Handle, root: c_int, comm: A::Handle)
+    MPI_Gatherv (sendbuf: *const c_void, sendcount: Count, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: Vector, displs: Vector, recvtype: A::Handle, root: c_int, comm: A::Handle)
     also { MPI_Gatherv_c }
-    counts { sendcount } vectors { recvcounts }
+    counts { sendcount } vectors { recvcounts, displs }
     note { object: comm, datatype: sendtype, count: sendcount, peer: root }
     bytes { if has_a_part(root) { in_place(sendbuf, own(recvcounts, recvtype, comm)) or sendcount * sendtype } }
-    before { traffic::collectives::enter(comm), traffic::totals::gatherv(comm, root, sendbuf, sendcount, sendtype, recvcounts, recvtype) }
+    before { traffic::collectives::enter(comm), traffic::totals::gatherv(comm, root, sendbuf, sendcount, sendtype, recvcounts, recvtype), traffic::buffers::blocking::gatherv(comm, root, (sendbuf.addr(), i64::from(sendcount), sendtype), (recvbuf.addr(), recvcounts.into(), displs.into(), recvtype)) }
     after { traffic::collectives::leave() }
 }
 rare_hook! {
@@ -955,13 +946,13 @@ hook! {
 }
 hook! {
     sizes outlined
-    MPI_Get_accumulate (origin_addr: usize, origin_count: Count, origin_datatype: A::Handle, result_addr: usize, result_count: Count, result_datatype: A::Handle, target_rank: c_int, target_disp: i64, target_count: Count, target_datatype: A::Handle, op: A::Handle, win: A::Handle)
+    MPI_Get_accumulate (origin_addr: *const c_void, origin_count: Count, origin_datatype: A::Handle, result_addr: *mut c_void, result_count: Count, result_datatype: A::Handle, target_rank: c_int, target_disp: i64, target_count: Count, target_datatype: A::Handle, op: A::Handle, win: A::Handle)
     also { MPI_Get_accumulate_c }
     counts { origin_count, result_count, target_count } vectors { }
     note { object: win, datatype: result_datatype, count: result_count, peer: target_rank, op: op }
     bytes { if takes_part(target_rank) { both ways result_count * result_datatype } }
     before { }
-    after { objects::windows::accumulate(target_rank, win), objects::windows::fetched(op), objects::windows::moved_both_ways(((origin_count, origin_datatype), (result_count, result_datatype)), (target_disp, target_count, target_datatype), op, target_rank, win) }
+    after { objects::windows::accumulate(target_rank, win), objects::windows::fetched(op), objects::windows::moved_both_ways(((origin_addr.addr(), origin_count, origin_datatype), (result_addr.addr(), result_count, result_datatype)), (target_disp, target_count, target_datatype), op, target_rank, win) }
 }
 hook! {
     sizes outlined
@@ -1047,7 +1038,7 @@ hook! {
 hook! {
     sizes outlined
     MPI_Iallreduce (sendbuf: *const c_void, recvbuf: *mut c_void, count: Count, datatype: A::Handle, op: A::Handle, comm: A::Handle, request: *mut A::Handle)
-    also { MPI_Iallreduce_c, MPI_Iscan, MPI_Iscan_c }
+    also { MPI_Iallreduce_c, MPI_Iexscan, MPI_Iexscan_c, MPI_Iscan, MPI_Iscan_c }
     counts { count } vectors { }
     note { object: comm, datatype: datatype, count: count, op: op }
     bytes { count * datatype }
@@ -1114,16 +1105,6 @@ hook! {
 }
 hook! {
     sizes outlined
-    MPI_Iexscan (sendbuf: *const c_void, recvbuf: *mut c_void, count: Count, datatype: A::Handle, op: A::Handle, comm: A::Handle, request: *mut A::Handle)
-    also { MPI_Iexscan_c }
-    counts { count } vectors { }
-    note { object: comm, datatype: datatype, count: count, op: op }
-    bytes { count * datatype }
-    before { traffic::requests::overwrite::watch(request), traffic::collectives::enter(comm) }
-    after { traffic::collectives::start(false, comm, request), traffic::buffers::exscan(comm, request, sendbuf.addr(), recvbuf.addr(), i64::from(count), datatype) }
-}
-hook! {
-    sizes outlined
     MPI_Igather (sendbuf: *const c_void, sendcount: Count, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: Count, recvtype: A::Handle, root: c_int, comm: A::Handle, request: *mut A::Handle)
     also { MPI_Igather_c }
     counts { sendcount, recvcount } vectors { }
@@ -1163,12 +1144,12 @@ hook! {
 hook! {
     sizes outlined
     MPI_Ineighbor_allgather (sendbuf: *const c_void, sendcount: Count, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: Count, recvtype: A::Handle, comm: A::Handle, request: *mut A::Handle)
-    also { MPI_Ineighbor_allgather_c }
+    also { MPI_Ineighbor_allgather_c, MPI_Ineighbor_alltoall, MPI_Ineighbor_alltoall_c }
     counts { sendcount, recvcount } vectors { }
     note { object: comm, datatype: sendtype, count: sendcount }
     bytes { sendcount * sendtype * neighbors(comm) }
     before { traffic::requests::overwrite::watch(request), traffic::collectives::enter(comm) }
-    after { traffic::collectives::start(false, comm, request), traffic::buffers::neighbor_allgather(comm, request, (sendbuf.addr(), i64::from(sendcount), sendtype), (recvbuf.addr(), i64::from(recvcount), recvtype)) }
+    after { traffic::collectives::start(false, comm, request), traffic::buffers::neighbors_alike(comm, request, (sendbuf.addr(), i64::from(sendcount), sendtype), (recvbuf.addr(), i64::from(recvcount), recvtype)) }
 }
 hook! {
     sizes outlined
@@ -1179,16 +1160,6 @@ hook! {
     bytes { sendcount * sendtype * neighbors(comm) }
     before { traffic::requests::overwrite::watch(request), traffic::collectives::enter(comm) }
     after { traffic::collectives::start(false, comm, request), traffic::buffers::neighbor_allgatherv(comm, request, (sendbuf.addr(), i64::from(sendcount), sendtype), (recvbuf.addr(), recvcounts.into(), displs.into(), recvtype)) }
-}
-hook! {
-    sizes outlined
-    MPI_Ineighbor_alltoall (sendbuf: *const c_void, sendcount: Count, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: Count, recvtype: A::Handle, comm: A::Handle, request: *mut A::Handle)
-    also { MPI_Ineighbor_alltoall_c }
-    counts { sendcount, recvcount } vectors { }
-    note { object: comm, datatype: sendtype, count: sendcount }
-    bytes { sendcount * sendtype * neighbors(comm) }
-    before { traffic::requests::overwrite::watch(request), traffic::collectives::enter(comm) }
-    after { traffic::collectives::start(false, comm, request), traffic::buffers::neighbor_alltoall(comm, request, (sendbuf.addr(), i64::from(sendcount), sendtype), (recvbuf.addr(), i64::from(recvcount), recvtype)) }
 }
 hook! {
     sizes outlined
@@ -1437,31 +1408,31 @@ hook! {
 }
 hook! {
     sizes outlined
-    MPI_Neighbor_allgather (sendbuf: usize, sendcount: Count, sendtype: A::Handle, recvbuf: usize, recvcount: usize, recvtype: usize, comm: A::Handle)
+    MPI_Neighbor_allgather (sendbuf: *const c_void, sendcount: Count, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: Count, recvtype: A::Handle, comm: A::Handle)
     also { MPI_Neighbor_allgather_c, MPI_Neighbor_alltoall, MPI_Neighbor_alltoall_c }
-    counts { sendcount } vectors { }
+    counts { sendcount, recvcount } vectors { }
     note { object: comm, datatype: sendtype, count: sendcount }
     bytes { sendcount * sendtype * neighbors(comm) }
-    before { traffic::collectives::enter(comm) }
+    before { traffic::collectives::enter(comm), traffic::buffers::blocking::neighbors_alike(comm, (sendbuf.addr(), i64::from(sendcount), sendtype), (recvbuf.addr(), i64::from(recvcount), recvtype)) }
     after { traffic::collectives::leave() }
 }
 rare_hook! {
     MPI_Neighbor_allgather_init (sendbuf: *const c_void, sendcount: Count, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: Count, recvtype: A::Handle, comm: A::Handle, info: usize, request: *mut A::Handle)
-    also { MPI_Neighbor_allgather_init_c }
+    also { MPI_Neighbor_allgather_init_c, MPI_Neighbor_alltoall_init, MPI_Neighbor_alltoall_init_c }
     counts { sendcount, recvcount } vectors { }
     note { object: comm, datatype: sendtype, count: sendcount }
     bytes { sendcount * sendtype * neighbors(comm) }
     before { traffic::requests::overwrite::watch(request), traffic::collectives::enter_initialisation(comm) }
-    after { traffic::collectives::start(true, comm, request), traffic::buffers::neighbor_allgather(comm, request, (sendbuf.addr(), i64::from(sendcount), sendtype), (recvbuf.addr(), i64::from(recvcount), recvtype)) }
+    after { traffic::collectives::start(true, comm, request), traffic::buffers::neighbors_alike(comm, request, (sendbuf.addr(), i64::from(sendcount), sendtype), (recvbuf.addr(), i64::from(recvcount), recvtype)) }
 }
 hook! {
     sizes outlined
-    MPI_Neighbor_allgatherv (sendbuf: usize, sendcount: Count, sendtype: A::Handle, recvbuf: usize, recvcounts: usize, displs: usize, recvtype: usize, comm: A::Handle)
+    MPI_Neighbor_allgatherv (sendbuf: *const c_void, sendcount: Count, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: Vector, displs: Vector, recvtype: A::Handle, comm: A::Handle)
     also { MPI_Neighbor_allgatherv_c }
-    counts { sendcount } vectors { }
+    counts { sendcount } vectors { recvcounts, displs }
     note { object: comm, datatype: sendtype, count: sendcount }
     bytes { sendcount * sendtype * neighbors(comm) }
-    before { traffic::collectives::enter(comm) }
+    before { traffic::collectives::enter(comm), traffic::buffers::blocking::neighbor_allgatherv(comm, (sendbuf.addr(), i64::from(sendcount), sendtype), (recvbuf.addr(), recvcounts.into(), displs.into(), recvtype)) }
     after { traffic::collectives::leave() }
 }
 rare_hook! {
@@ -1473,23 +1444,14 @@ rare_hook! {
     before { traffic::requests::overwrite::watch(request), traffic::collectives::enter_initialisation(comm) }
     after { traffic::collectives::start(true, comm, request), traffic::buffers::neighbor_allgatherv(comm, request, (sendbuf.addr(), i64::from(sendcount), sendtype), (recvbuf.addr(), recvcounts.into(), displs.into(), recvtype)) }
 }
-rare_hook! {
-    MPI_Neighbor_alltoall_init (sendbuf: *const c_void, sendcount: Count, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: Count, recvtype: A::Handle, comm: A::Handle, info: usize, request: *mut A::Handle)
-    also { MPI_Neighbor_alltoall_init_c }
-    counts { sendcount, recvcount } vectors { }
-    note { object: comm, datatype: sendtype, count: sendcount }
-    bytes { sendcount * sendtype * neighbors(comm) }
-    before { traffic::requests::overwrite::watch(request), traffic::collectives::enter_initialisation(comm) }
-    after { traffic::collectives::start(true, comm, request), traffic::buffers::neighbor_alltoall(comm, request, (sendbuf.addr(), i64::from(sendcount), sendtype), (recvbuf.addr(), i64::from(recvcount), recvtype)) }
-}
 hook! {
     sizes outlined
-    MPI_Neighbor_alltoallv (sendbuf: usize, sendcounts: Vector, sdispls: usize, sendtype: A::Handle, recvbuf: usize, recvcounts: usize, rdispls: usize, recvtype: usize, comm: A::Handle)
+    MPI_Neighbor_alltoallv (sendbuf: *const c_void, sendcounts: Vector, sdispls: Vector, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: Vector, rdispls: Vector, recvtype: A::Handle, comm: A::Handle)
     also { MPI_Neighbor_alltoallv_c }
-    counts { } vectors { sendcounts }
+    counts { } vectors { sendcounts, sdispls, recvcounts, rdispls }
     note { object: comm, datatype: sendtype }
     bytes { to_neighbors(sendcounts, sendtype, comm) }
-    before { traffic::collectives::enter(comm) }
+    before { traffic::collectives::enter(comm), traffic::buffers::blocking::neighbor_alltoallv(comm, (sendbuf.addr(), sendcounts.into(), sdispls.into(), sendtype), (recvbuf.addr(), recvcounts.into(), rdispls.into(), recvtype)) }
     after { traffic::collectives::leave() }
 }
 rare_hook! {
@@ -1503,12 +1465,12 @@ rare_hook! {
 }
 hook! {
     sizes outlined
-    MPI_Neighbor_alltoallw (sendbuf: usize, sendcounts: Vector, sdispls: usize, sendtypes: *const A::Handle, recvbuf: usize, recvcounts: usize, rdispls: usize, recvtypes: usize, comm: A::Handle)
+    MPI_Neighbor_alltoallw (sendbuf: *const c_void, sendcounts: Vector, sdispls: *const i64, sendtypes: *const A::Handle, recvbuf: *mut c_void, recvcounts: Vector, rdispls: *const i64, recvtypes: *const A::Handle, comm: A::Handle)
     also { MPI_Neighbor_alltoallw_c }
-    counts { } vectors { sendcounts }
+    counts { } vectors { sendcounts, recvcounts }
     note { object: comm }
     bytes { to_neighbors_w(sendcounts, sendtypes, comm) }
-    before { traffic::collectives::enter(comm) }
+    before { traffic::collectives::enter(comm), traffic::buffers::blocking::neighbor_alltoallw(comm, (sendbuf.addr(), sendcounts.into(), sdispls.into(), sendtypes), (recvbuf.addr(), recvcounts.into(), rdispls.into(), recvtypes)) }
     after { traffic::collectives::leave() }
 }
 rare_hook! {
@@ -1670,7 +1632,7 @@ hook! {
     MPI_Reduce (sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: A::Handle, op: A::Handle, root: c_int, comm: A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: root, op: op }
     bytes { if takes_part(root) { count * datatype } }
-    before { traffic::collectives::enter(comm) }
+    before { traffic::collectives::enter(comm), traffic::buffers::blocking::reduce(comm, root, sendbuf.addr(), recvbuf.addr(), i64::from(count), datatype) }
     after { traffic::collectives::leave() }
 }
 hook! {
@@ -1678,7 +1640,7 @@ hook! {
     MPI_Reduce_c (sendbuf: *const c_void, recvbuf: *mut c_void, count: i64, datatype: A::Handle, op: A::Handle, root: c_int, comm: A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: root, op: op }
     bytes { if takes_part(root) { count * datatype } }
-    before { traffic::collectives::enter(comm) }
+    before { traffic::collectives::enter(comm), traffic::buffers::blocking::reduce(comm, root, sendbuf.addr(), recvbuf.addr(), i64::from(count), datatype) }
     after { traffic::collectives::leave() }
 }
 rare_hook! {
@@ -1701,22 +1663,22 @@ rare_hook! {
 }
 hook! {
     sizes outlined
-    MPI_Reduce_scatter (sendbuf: usize, recvbuf: usize, recvcounts: Vector, datatype: A::Handle, op: A::Handle, comm: A::Handle)
+    MPI_Reduce_scatter (sendbuf: *const c_void, recvbuf: *mut c_void, recvcounts: Vector, datatype: A::Handle, op: A::Handle, comm: A::Handle)
     also { MPI_Reduce_scatter_c }
     counts { } vectors { recvcounts }
     note { object: comm, datatype: datatype, op: op }
     bytes { vector(recvcounts, datatype, members(comm)) }
-    before { traffic::collectives::enter(comm), traffic::totals::reduce_scatter(comm, recvcounts, datatype) }
+    before { traffic::collectives::enter(comm), traffic::totals::reduce_scatter(comm, recvcounts, datatype), traffic::buffers::blocking::reduce_scatter(comm, sendbuf.addr(), recvbuf.addr(), recvcounts.into(), datatype) }
     after { traffic::collectives::leave() }
 }
 hook! {
     sizes outlined
-    MPI_Reduce_scatter_block (sendbuf: usize, recvbuf: usize, recvcount: Count, datatype: A::Handle, op: A::Handle, comm: A::Handle)
+    MPI_Reduce_scatter_block (sendbuf: *const c_void, recvbuf: *mut c_void, recvcount: Count, datatype: A::Handle, op: A::Handle, comm: A::Handle)
     also { MPI_Reduce_scatter_block_c }
     counts { recvcount } vectors { }
     note { object: comm, datatype: datatype, count: recvcount, op: op }
     bytes { recvcount * datatype * members(comm) }
-    before { traffic::collectives::enter(comm) }
+    before { traffic::collectives::enter(comm), traffic::buffers::blocking::reduce_scatter_block(comm, sendbuf.addr(), recvbuf.addr(), i64::from(recvcount), datatype) }
     after { traffic::collectives::leave() }
 }
 rare_hook! {
@@ -1797,13 +1759,13 @@ hook! {
 }
 hook! {
     sizes outlined
-    MPI_Rget_accumulate (origin_addr: *const c_void, origin_count: Count, origin_datatype: A::Handle, result_addr: usize, result_count: Count, result_datatype: A::Handle, target_rank: c_int, target_disp: i64, target_count: Count, target_datatype: A::Handle, op: A::Handle, win: A::Handle, request: *mut A::Handle)
+    MPI_Rget_accumulate (origin_addr: *const c_void, origin_count: Count, origin_datatype: A::Handle, result_addr: *mut c_void, result_count: Count, result_datatype: A::Handle, target_rank: c_int, target_disp: i64, target_count: Count, target_datatype: A::Handle, op: A::Handle, win: A::Handle, request: *mut A::Handle)
     also { MPI_Rget_accumulate_c }
     counts { origin_count, result_count, target_count } vectors { }
     note { object: win, datatype: result_datatype, count: result_count, peer: target_rank, op: op }
     bytes { if takes_part(target_rank) { both ways result_count * result_datatype } }
     before { traffic::requests::overwrite::watch(request) }
-    after { objects::windows::accumulate(target_rank, win), objects::windows::fetched(op), objects::windows::moved_both_ways(((origin_count, origin_datatype), (result_count, result_datatype)), (target_disp, target_count, target_datatype), op, target_rank, win), traffic::nonblocking::one_sided(win, origin_addr.addr(), i64::from(origin_count), origin_datatype, target_rank, request) }
+    after { objects::windows::accumulate(target_rank, win), objects::windows::fetched(op), objects::windows::moved_both_ways(((origin_addr.addr(), origin_count, origin_datatype), (result_addr.addr(), result_count, result_datatype)), (target_disp, target_count, target_datatype), op, target_rank, win), traffic::nonblocking::one_sided(win, origin_addr.addr(), i64::from(origin_count), origin_datatype, target_rank, request) }
 }
 hook! {
     sizes outlined
@@ -1826,12 +1788,12 @@ rare_hook! {
 }
 hook! {
     sizes outlined
-    MPI_Scatter (sendbuf: usize, sendcount: Count, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: Count, recvtype: A::Handle, root: c_int, comm: A::Handle)
+    MPI_Scatter (sendbuf: *const c_void, sendcount: Count, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: Count, recvtype: A::Handle, root: c_int, comm: A::Handle)
     also { MPI_Scatter_c }
     counts { sendcount, recvcount } vectors { }
     note { object: comm, datatype: recvtype, count: recvcount, peer: root }
     bytes { if has_a_part(root) { in_place(recvbuf, sendcount * sendtype) or recvcount * recvtype } }
-    before { traffic::collectives::enter(comm), traffic::totals::scatter(comm, root, recvbuf, sendcount, sendtype, recvcount, recvtype) }
+    before { traffic::collectives::enter(comm), traffic::totals::scatter(comm, root, recvbuf, sendcount, sendtype, recvcount, recvtype), traffic::buffers::blocking::scatter(comm, root, (sendbuf.addr(), i64::from(sendcount), sendtype), (recvbuf.addr(), i64::from(recvcount), recvtype)) }
     after { traffic::collectives::leave() }
 }
 rare_hook! {
@@ -1845,12 +1807,12 @@ rare_hook! {
 }
 hook! {
     sizes outlined
-    MPI_Scatterv (sendbuf: usize, sendcounts: Vector, displs: usize, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: Count, recvtype: A::Handle, root: c_int, comm: A::Handle)
+    MPI_Scatterv (sendbuf: *const c_void, sendcounts: Vector, displs: Vector, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: Count, recvtype: A::Handle, root: c_int, comm: A::Handle)
     also { MPI_Scatterv_c }
-    counts { recvcount } vectors { sendcounts }
+    counts { recvcount } vectors { sendcounts, displs }
     note { object: comm, datatype: recvtype, count: recvcount, peer: root }
     bytes { if has_a_part(root) { in_place(recvbuf, own(sendcounts, sendtype, comm)) or recvcount * recvtype } }
-    before { traffic::collectives::enter(comm), traffic::totals::scatterv(comm, root, recvbuf, sendcounts, sendtype, recvcount, recvtype) }
+    before { traffic::collectives::enter(comm), traffic::totals::scatterv(comm, root, recvbuf, sendcounts, sendtype, recvcount, recvtype), traffic::buffers::blocking::scatterv(comm, root, (sendbuf.addr(), sendcounts.into(), displs.into(), sendtype), (recvbuf.addr(), i64::from(recvcount), recvtype)) }
     after { traffic::collectives::leave() }
 }
 rare_hook! {

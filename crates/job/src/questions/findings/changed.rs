@@ -5,25 +5,34 @@
 //! active at the same time, it may have changed them, and [`overlaps`](super::overlaps) reports that instead.
 
 use super::alike::Alike;
-use super::overlaps::{identity, operation, written_over};
+use super::overlaps::{Operation, described, written_over};
 use super::{Finding, Kind, Whose};
 use crate::observation::Observation;
-use crate::observation::ledger::{Called, Ledger, Line, Misuse};
+use crate::observation::ledger::{Called, Line, Misuse};
+use std::collections::HashSet;
 
 /// Returns the operations whose buffers the program itself changed.
-fn changed(ledger: &Ledger) -> Vec<&Line> {
-    let all = ledger.sent.lines.iter().chain(&ledger.collective.lines);
+fn changed(seen: &Observation) -> Vec<&Line> {
+    let ledger = seen.ledger.iter();
+    let all = ledger.flat_map(|ledger| ledger.sent.lines.iter().chain(&ledger.collective.lines));
     let mut lines: Vec<_> = all.filter(|line| line.misuse().is_some()).collect();
     if !lines.is_empty() {
-        let written_over = written_over(ledger);
-        lines.retain(|line| !written_over.contains(&identity(line)));
+        let written_over: HashSet<_> = written_over(seen).into_iter().filter_map(address_of_line).collect();
+        lines.retain(|line| !written_over.contains(&std::ptr::from_ref(*line)));
     }
     lines
 }
 
+fn address_of_line(operation: Operation<'_>) -> Option<*const Line> {
+    match operation {
+        Operation::Line(line) => Some(line),
+        Operation::OneSided(_) => None,
+    }
+}
+
 fn said(line: &Line) -> Option<String> {
     let completed = line.waited.as_ref().map(|waited| &*waited.call);
-    Some(sentence(line.misuse()?, &operation(line, false), completed))
+    Some(sentence(line.misuse()?, &described(line, false), completed))
 }
 
 /// Describes the error in an operation and the call that completed it.
@@ -41,7 +50,7 @@ pub(super) fn sentence(misuse: Misuse, operation: &str, completed: Option<&Calle
 pub(super) fn changes(observations: &[Observation], whose: &Whose) -> Vec<Finding> {
     let mut found = Alike::new();
     for seen in observations {
-        for line in seen.ledger.iter().flat_map(|ledger| changed(ledger)) {
+        for line in changed(seen) {
             let Some(said) = said(line) else { continue };
             found.add(line.named.place.as_deref(), whose.who(seen), 1, || said);
         }
@@ -52,7 +61,7 @@ pub(super) fn changes(observations: &[Observation], whose: &Whose) -> Vec<Findin
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::observation::ledger::{Named, Ring, Waited};
+    use crate::observation::ledger::{Ledger, Named, Ring, Waited};
     use mpiscope_image::traffic::EntryFlag;
     use std::sync::Arc;
 

@@ -1,9 +1,10 @@
-//! The buffers of nonblocking and persistent collectives, while the contents of buffers are compared: which memory
-//! an operation reads and writes, from its start until the program knows that it is complete.
+//! The buffers of collectives, while the contents of buffers are compared: which memory an operation reads and
+//! writes, from its start until the program knows that it is complete.
 //!
-//! They are entries of the ledger's third ring: see `mpiscope_image::traffic::Entry`. The request refers to the
+//! They are entries of the ledger's third ring: see `mpiscope_image::traffic::Entry`. A request refers to the
 //! first one. A persistent collective has entries without a beginning from its initialization on, and each start
-//! copies those of the last one.
+//! copies those of the last one. Blocking collectives have entries only if these can matter, since there are
+//! many of them.
 //!
 //! Only arguments that are significant on this process are looked at. `MPI_IN_PLACE` is no buffer: what such a
 //! process contributes is in its receive buffer, which the operation may write. With `MPI_BOTTOM` nothing is
@@ -21,9 +22,9 @@ use crate::interpose::real::{self, Neighbors};
 use crate::record::bytes;
 use crate::record::counts::{Counts, plausible};
 use crate::record::fortran_call_site;
-use crate::record::objects::{ask, comms, datatypes};
-use mpi_abi::{Abi, Handle};
-use mpiscope_image::layout::Loss;
+use crate::record::objects::{ask, comms, datatypes, tables};
+use mpi_abi::{Abi, FunctionId, Handle, f};
+use mpiscope_image::layout::{Loss, Thread};
 use mpiscope_image::objects::{Datatype, Flag};
 use mpiscope_image::traffic::{Entry, EntryFlag, Request, RequestKind};
 use std::ffi::c_int;
@@ -61,6 +62,21 @@ impl Block {
         }
         joins
     }
+
+    fn used(&self) -> (u64, bool) {
+        (self.bytes, self.is_written)
+    }
+
+    fn data(&self, from: u64) -> Data {
+        Data { from, count: self.count, datatype: self.datatype, buffer: self.address }
+    }
+
+    /// Whether two blocks without gaps have a byte in common.
+    fn shares(&self, other: &Self) -> bool {
+        let end = |block: &Self| block.address.saturating_add(block.bytes);
+        let gapless = self.is_dense && other.is_dense;
+        gapless && self.address < end(other) && other.address < end(self)
+    }
 }
 
 /// The part of a process in a rooted collective.
@@ -78,15 +94,24 @@ enum Part {
 /// What an operation uses.
 struct Buffers<A: Abi> {
     comm: A::Handle,
+    /// The blocking function that does the same.
+    operation: FunctionId,
     blocks: [Block; MOST],
     len: usize,
 }
 
 impl<A: Abi> Buffers<A> {
+    /// Returns `None` without times, or if the communicator may be none.
     #[inline(never)]
-    fn of(comm: A::Handle) -> Option<Self> {
-        let may_ask = comms::may_ask_about::<A>(comm);
-        may_ask.then(|| Self { comm, blocks: [Block::default(); MOST], len: 0 })
+    fn of(call: &Call<A>, comm: A::Handle, request: *const A::Handle) -> Option<Self> {
+        // Before the call, its success does not show that it is one.
+        let known = if request.is_null() {
+            tables::comm::<A>(comm).is_some()
+        } else {
+            comms::may_ask_about::<A>(comm)
+        };
+        let operation = call.function().operation();
+        (known && call.since != 0).then(|| Self { comm, operation, blocks: [Block::default(); MOST], len: 0 })
     }
 
     #[inline(never)]
@@ -227,6 +252,10 @@ impl<A: Abi> Buffers<A> {
         self.block_for_each(real::receives_from::<A>(self.comm), (address, count, datatype), true);
     }
 
+    fn has_neighbors_to_send_to(&self) -> bool {
+        real::sends_to::<A>(self.comm).is_some_and(|out| out.there().next().is_some())
+    }
+
     fn sent_to_neighbors(&mut self, sent: Plain<A>) {
         self.block_for_each(real::sends_to::<A>(self.comm), sent, false);
     }
@@ -253,6 +282,9 @@ impl<A: Abi> Buffers<A> {
     #[inline(never)]
     fn record(&self, call: &Call<A>, request: *const A::Handle) {
         let Some(held) = hold() else { return };
+        if request.is_null() {
+            return self.record_blocking(&held, call);
+        }
         let handle = scratch::pointed(request);
         let Some(request) = held.requests.find(handle).filter(|_| handle != held.null_request) else {
             return;
@@ -264,25 +296,69 @@ impl<A: Abi> Buffers<A> {
         }
         let from = fortran_call_site::here(call);
         let posted = if request.is(Flag::PERSISTENT) { 0 } else { call.since };
-        let blocks = self.blocks.get(..self.len).unwrap_or_default();
-        let lines = blocks.iter().map(|block| {
-            let Block { address: buffer, count, datatype, .. } = *block;
-            line(request, posted, (block.bytes, block.is_written), Data { from, count, datatype, buffer })
-        });
+        let of = Owner::of(request);
+        let lines = self.blocks().iter().map(|block| line(of, posted, block.used(), block.data(from)));
         refer(request, written(&held, lines));
+    }
+
+    /// A blocking collective has entries if other operations are under way when it begins, or if its own buffers share
+    /// memory. Nothing else can begin before it returns, so that its beginning is enough.
+    fn record_blocking(&self, held: &State, call: &Call<A>) {
+        if held.totals.pending.get() == 0 && !self.overlaps_itself() {
+            return;
+        }
+        let from = fortran_call_site::here(call);
+        let of = Owner { comm: 0, function: call.function().0 + 1, serial: 0 };
+        for block in self.blocks() {
+            let mut line = line(of, call.since, block.used(), block.data(from));
+            line.flags |= EntryFlag::BLOCKING.0;
+            facts::buffer_used(held, &line);
+        }
+    }
+
+    fn blocks(&self) -> &[Block] {
+        self.blocks.get(..self.len).unwrap_or_default()
+    }
+
+    /// Whether it writes bytes that another of its blocks contains.
+    fn overlaps_itself(&self) -> bool {
+        let blocks = self.blocks();
+        let pair = |(at, one): (usize, &Block)| {
+            let others = blocks.get(at + 1..).unwrap_or_default();
+            others.iter().any(|other| (one.is_written || other.is_written) && one.shares(other))
+        };
+        blocks.iter().enumerate().any(pair)
+    }
+}
+
+/// What the entries of an operation have in common.
+#[derive(Clone, Copy)]
+struct Owner {
+    /// Identity of the communicator; zero without a request.
+    comm: u64,
+    /// Function number plus one.
+    function: u16,
+    /// Number of the operation that the request was made for; zero without one.
+    serial: u64,
+}
+
+impl Owner {
+    fn of(request: &Request) -> Self {
+        let (comm, function) = (request.comm_identity.get(), request.head.made_by.get());
+        Self { comm, function, serial: facts::owner(request) }
     }
 }
 
 /// Returns the entry of a buffer.
-fn line(request: &Request, posted: u64, (bytes, is_written): (u64, bool), data: Data) -> Line {
+fn line(of: Owner, posted: u64, (bytes, is_written): (u64, bool), data: Data) -> Line {
     Line {
-        comm: request.comm_identity.get(),
+        comm: of.comm,
         peer: 0,
-        tag: request.head.made_by.get().into(),
+        tag: of.function.into(),
         bytes,
         posted,
         completed: 0,
-        order: facts::owner(request),
+        order: of.serial,
         nth: 0,
         flags: if is_written { EntryFlag::WRITTEN.0 } else { 0 },
         data,
@@ -326,10 +402,10 @@ pub fn restarted<A: Abi>(held: &State, call: &Call<A>, request: &Request) {
 fn again(request: &Request, posted: u64, from: u64, entry: &Entry) -> Line {
     let is_written = entry.flags.get() & EntryFlag::WRITTEN.0 != 0;
     let (count, datatype, buffer) = (entry.count.get(), entry.datatype.get(), entry.buffer.get());
-    line(request, posted, (entry.bytes.get(), is_written), Data { from, count, datatype, buffer })
+    line(Owner::of(request), posted, (entry.bytes.get(), is_written), Data { from, count, datatype, buffer })
 }
 
-/// Defines functions for hooks, each with one inner function that does the work.
+/// Defines functions for hooks, each with one function that does the work.
 macro_rules! hooks {
     ($($(#[$doc:meta])* $name:ident ($($p:ident : $t:ty),*) $uses:ident $body:block)*) => {
         $(
@@ -343,20 +419,52 @@ macro_rules! hooks {
                 request: *const A::Handle,
                 $($p: $t),*
             ) {
+                if contents::recorded() && result == A::SUCCESS {
+                    works::$name::<A>((call.thread(), call.since), call.function(), comm, request, $($p),*);
+                }
+            }
+        )*
+
+        /// Hooks before blocking collectives, which may not return if their buffers are wrong.
+        pub mod blocking {
+            use super::*;
+
+            $(
+                $(#[$doc])*
+                #[inline(always)]
+                #[allow(clippy::too_many_arguments)]
+                pub fn $name<A: Abi>(call: &Call<A>, comm: A::Handle, $($p: $t),*) {
+                    if contents::recorded() {
+                        let place = (call.thread(), call.since);
+                        works::$name::<A>(place, call.function(), comm, std::ptr::null(), $($p),*);
+                    }
+                }
+            )*
+        }
+
+        /// The parts of a call travel in registers, which keeps the many hooks small.
+        mod works {
+            use super::*;
+
+            $(
                 #[cold]
                 #[inline(never)]
                 #[allow(clippy::too_many_arguments)]
-                fn work<A: Abi>(call: &Call<A>, comm: A::Handle, request: *const A::Handle, $($p: $t),*) {
-                    let Some(mut buffers) = Buffers::<A>::of(comm).filter(|_| call.since != 0) else { return };
+                pub fn $name<A: Abi>(
+                    (thread, since): (&'static Thread, u64),
+                    function: FunctionId,
+                    comm: A::Handle,
+                    request: *const A::Handle,
+                    $($p: $t),*
+                ) {
+                    let call = &Call::again(thread, function, since, 0);
+                    let Some(mut buffers) = Buffers::<A>::of(call, comm, request) else { return };
                     let $uses = &mut buffers;
                     $body
                     buffers.record(call, request);
                 }
-                if contents::recorded() && result == A::SUCCESS {
-                    work(&call.aside(), comm, request, $($p),*);
-                }
-            }
-        )*
+            )*
+        }
     };
 }
 
@@ -366,7 +474,7 @@ fn each(number: u64) -> std::ops::Range<usize> {
 }
 
 hooks! {
-    /// `MPI_Ibcast`.
+    /// `MPI_Bcast`, `MPI_Ibcast`.
     bcast(root: c_int, all: Plain<A>) uses {
         match uses.part(root) {
             Part::Root | Part::RootOfOthers => uses.plain(all, 1, false),
@@ -375,7 +483,7 @@ hooks! {
         }
     }
 
-    /// `MPI_Igather`.
+    /// `MPI_Gather`, `MPI_Igather`.
     gather(root: c_int, send: Plain<A>, receive: Plain<A>) uses {
         let part = uses.part(root);
         if matches!(part, Part::Root | Part::Leaf) {
@@ -386,7 +494,7 @@ hooks! {
         }
     }
 
-    /// `MPI_Igatherv`.
+    /// `MPI_Gatherv`, `MPI_Igatherv`.
     gatherv(root: c_int, send: Plain<A>, receive: Vector<A>) uses {
         let part = uses.part(root);
         if matches!(part, Part::Root | Part::Leaf) {
@@ -398,7 +506,7 @@ hooks! {
         }
     }
 
-    /// `MPI_Iscatter`.
+    /// `MPI_Scatter`, `MPI_Iscatter`.
     scatter(root: c_int, send: Plain<A>, receive: Plain<A>) uses {
         let part = uses.part(root);
         if matches!(part, Part::Root | Part::RootOfOthers) {
@@ -409,7 +517,7 @@ hooks! {
         }
     }
 
-    /// `MPI_Iscatterv`.
+    /// `MPI_Scatterv`, `MPI_Iscatterv`.
     scatterv(root: c_int, send: Vector<A>, receive: Plain<A>) uses {
         let part = uses.part(root);
         if matches!(part, Part::Root | Part::RootOfOthers) {
@@ -421,27 +529,27 @@ hooks! {
         }
     }
 
-    /// `MPI_Iallgather`.
+    /// `MPI_Allgather`, `MPI_Iallgather`.
     allgather(send: Plain<A>, receive: Plain<A>) uses {
         uses.plain(send, 1, false);
         uses.plain(receive, uses.peers(), true);
     }
 
-    /// `MPI_Iallgatherv`.
+    /// `MPI_Allgatherv`, `MPI_Iallgatherv`.
     allgatherv(send: Plain<A>, receive: Vector<A>) uses {
         uses.plain(send, 1, false);
         // SAFETY: the program passes an element for each process.
         unsafe { uses.vector(receive, each(uses.peers()), true) };
     }
 
-    /// `MPI_Ialltoall`.
+    /// `MPI_Alltoall`, `MPI_Ialltoall`.
     alltoall(send: Plain<A>, receive: Plain<A>) uses {
         let peers = uses.peers();
         uses.plain(send, peers, false);
         uses.plain(receive, peers, true);
     }
 
-    /// `MPI_Ialltoallv`.
+    /// `MPI_Alltoallv`, `MPI_Ialltoallv`.
     alltoallv(send: Vector<A>, receive: Vector<A>) uses {
         let peers = uses.peers();
         // SAFETY: the program passes an element for each process.
@@ -451,7 +559,7 @@ hooks! {
         }
     }
 
-    /// `MPI_Ialltoallw`.
+    /// `MPI_Alltoallw`, `MPI_Ialltoallw`.
     alltoallw(send: Mixed<A>, receive: Mixed<A>) uses {
         let peers = uses.peers();
         // SAFETY: the program passes an element for each process.
@@ -461,7 +569,7 @@ hooks! {
         }
     }
 
-    /// `MPI_Ireduce`.
+    /// `MPI_Reduce`, `MPI_Ireduce`.
     reduce(root: c_int, send: usize, receive: usize, count: i64, datatype: A::Handle) uses {
         let part = uses.part(root);
         if matches!(part, Part::Root | Part::Leaf) {
@@ -472,21 +580,16 @@ hooks! {
         }
     }
 
-    /// `MPI_Iallreduce`, `MPI_Iscan`.
+    /// `MPI_Allreduce`, `MPI_Scan`, `MPI_Exscan` and the nonblocking ones. On the first process of `MPI_Exscan`, the
+    /// receive buffer is not significant.
     reduce_to_all(send: usize, receive: usize, count: i64, datatype: A::Handle) uses {
         uses.plain((send, count, datatype), 1, false);
-        uses.plain((receive, count, datatype), 1, true);
-    }
-
-    /// `MPI_Iexscan`: on the first process, the receive buffer is not significant.
-    exscan(send: usize, receive: usize, count: i64, datatype: A::Handle) uses {
-        uses.plain((send, count, datatype), 1, false);
-        if uses.rank() != Some(0) {
+        if uses.operation != f::MPI_Exscan || uses.rank() != Some(0) {
             uses.plain((receive, count, datatype), 1, true);
         }
     }
 
-    /// `MPI_Ireduce_scatter`.
+    /// `MPI_Reduce_scatter`, `MPI_Ireduce_scatter`.
     reduce_scatter(send: usize, receive: usize, counts: Counts, datatype: A::Handle) uses {
         let (members, rank) = (each(uses.members()), uses.rank());
         if !counts.is_plausible() {
@@ -501,23 +604,25 @@ hooks! {
         }
     }
 
-    /// `MPI_Ireduce_scatter_block`.
+    /// `MPI_Reduce_scatter_block`, `MPI_Ireduce_scatter_block`.
     reduce_scatter_block(send: usize, receive: usize, count: i64, datatype: A::Handle) uses {
         uses.plain((send, count, datatype), uses.members(), false);
         uses.plain((receive, count, datatype), 1, true);
     }
 
-    /// `MPI_Ineighbor_allgather`.
-    neighbor_allgather(send: Plain<A>, receive: Plain<A>) uses {
-        if real::sends_to::<A>(uses.comm).is_some_and(|out| out.there().next().is_some()) {
+    /// `MPI_Neighbor_allgather`, `MPI_Neighbor_alltoall` and the nonblocking ones.
+    neighbors_alike(send: Plain<A>, receive: Plain<A>) uses {
+        if uses.operation == f::MPI_Neighbor_alltoall {
+            uses.sent_to_neighbors(send);
+        } else if uses.has_neighbors_to_send_to() {
             uses.plain(send, 1, false);
         }
         uses.received_from_neighbors(receive);
     }
 
-    /// `MPI_Ineighbor_allgatherv`.
+    /// `MPI_Neighbor_allgatherv`, `MPI_Ineighbor_allgatherv`.
     neighbor_allgatherv(send: Plain<A>, receive: Vector<A>) uses {
-        if real::sends_to::<A>(uses.comm).is_some_and(|out| out.there().next().is_some()) {
+        if uses.has_neighbors_to_send_to() {
             uses.plain(send, 1, false);
         }
         let from = real::receives_from::<A>(uses.comm);
@@ -525,13 +630,7 @@ hooks! {
         unsafe { uses.vector(receive, from.iter().flat_map(Neighbors::there), true) };
     }
 
-    /// `MPI_Ineighbor_alltoall`.
-    neighbor_alltoall(send: Plain<A>, receive: Plain<A>) uses {
-        uses.sent_to_neighbors(send);
-        uses.received_from_neighbors(receive);
-    }
-
-    /// `MPI_Ineighbor_alltoallv`.
+    /// `MPI_Neighbor_alltoallv`, `MPI_Ineighbor_alltoallv`.
     neighbor_alltoallv(send: Vector<A>, receive: Vector<A>) uses {
         let (to, from) = (real::sends_to::<A>(uses.comm), real::receives_from::<A>(uses.comm));
         // SAFETY: the program passes an element for each neighbor.
@@ -541,7 +640,7 @@ hooks! {
         }
     }
 
-    /// `MPI_Ineighbor_alltoallw`.
+    /// `MPI_Neighbor_alltoallw`, `MPI_Ineighbor_alltoallw`.
     neighbor_alltoallw(send: Mixed<A>, receive: Mixed<A>) uses {
         let (to, from) = (real::sends_to::<A>(uses.comm), real::receives_from::<A>(uses.comm));
         // SAFETY: the program passes an element for each neighbor.

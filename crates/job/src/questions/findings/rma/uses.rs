@@ -1,6 +1,8 @@
 //! Which bytes of which process's memory each operation used, and from when until when.
 
-use crate::observation::one_sided::{Access, AccessEpoch, Does, Members, Memory, OneSidedCall};
+use crate::observation::one_sided::{
+    Access, AccessEpoch, Completed, Does, Members, Memory, OneSidedCall, completions,
+};
 use crate::observation::{Observation, OneSided};
 use crate::questions::why::{Joined, ProcessIndex};
 use std::collections::HashMap;
@@ -29,20 +31,6 @@ pub(super) struct Use<'a> {
     pub until_ns: u64,
     /// The epoch of the target in which it was made.
     pub exposed: Exposed,
-}
-
-/// Positions among the origin's calls of those that completed an operation like all others on its target;
-/// `usize::MAX` if there was none.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(super) struct Completed {
-    /// At the target.
-    pub there: usize,
-    /// At the origin.
-    pub here: usize,
-}
-
-impl Completed {
-    const NEVER: Self = Self { there: usize::MAX, here: usize::MAX };
 }
 
 /// Identifies an epoch of the target.
@@ -231,33 +219,6 @@ fn has(group: &Members, rank: u32) -> Option<bool> {
         Members::Ranks(ranks) => Some(ranks.contains(&rank)),
         Members::Unknown => None,
     }
-}
-
-/// Returns which calls complete each call, if it is an operation.
-fn completions(calls: &[OneSidedCall]) -> Vec<Completed> {
-    // The next completing calls, by window and target.
-    let mut next: HashMap<(u64, Option<u32>), Completed> = HashMap::new();
-    let mut found = vec![Completed::NEVER; calls.len()];
-    for ((place, call), found) in calls.iter().enumerate().zip(&mut found).rev() {
-        match &call.does {
-            Does::Completes { target, locally } => {
-                let next = next.entry((call.window, *target)).or_insert(Completed::NEVER);
-                next.here = place;
-                if !locally {
-                    next.there = place;
-                }
-            }
-            Does::Access(access) => {
-                let of = |target: Option<u32>| {
-                    next.get(&(call.window, target)).copied().unwrap_or(Completed::NEVER)
-                };
-                let (one, all) = (of(Some(access.target)), of(None));
-                *found = Completed { there: one.there.min(all.there), here: one.here.min(all.here) };
-            }
-            _ => {}
-        }
-    }
-    found
 }
 
 impl Use<'_> {

@@ -8,13 +8,25 @@ use crate::record::counts::Count;
 use crate::record::objects::datatypes::signed;
 use crate::record::objects::{ops, succeeded, tables};
 use crate::record::traffic::faults;
-use mpi_abi::{Abi, Handle};
+use mpi_abi::{Abi, Handle, f};
 use mpiscope_image::objects::{Datatype, Window};
 use mpiscope_image::signature::Signature;
 use std::ffi::c_int;
 
 /// Count and datatype of one end.
 type End = (i64, u64);
+
+/// Address, count and datatype of a buffer at the origin.
+type Buffer<C, A> = (usize, C, <A as Abi>::Handle);
+
+/// What an operation accesses at its origin.
+#[derive(Clone, Copy)]
+struct Origin {
+    /// Address of what it reads; of what it writes if it is a get.
+    buffer: usize,
+    /// Address of what it fetches into beside that.
+    result: usize,
+}
 
 /// An operation: the two ends, the addresses of both.
 #[inline(always)]
@@ -28,16 +40,16 @@ pub fn moved<A: Abi>(
 ) {
     if rank >= 0 && recorded() {
         let ends = [(sent.count(), sent_type.raw()), (count.count(), datatype.raw())];
-        seen(call, result, (ends, ends[0]), (disp, buffer), rank, win);
+        seen(call, result, (ends, ends[0]), (disp, Origin { buffer, result: 0 }), rank, win);
     }
 }
 
-/// An operation that also fetches: the ends of the origin and of the result, the operation.
+/// An operation that also fetches: the ends of the origin and of the result with their addresses, the operation.
 #[inline(always)]
 pub fn moved_both_ways<A: Abi>(
     call: &Call<A>,
     result: c_int,
-    (origin, fetched): ((impl Count, A::Handle), (impl Count, A::Handle)),
+    (origin, fetched): (Buffer<impl Count, A>, Buffer<impl Count, A>),
     (disp, count, datatype): (i64, impl Count, A::Handle),
     op: A::Handle,
     rank: c_int,
@@ -45,27 +57,30 @@ pub fn moved_both_ways<A: Abi>(
 ) {
     if rank >= 0 && recorded() {
         let target = (count.count(), datatype.raw());
-        let fetched = (fetched.0.count(), fetched.1.raw());
         // Without an operation the origin has no meaning.
         let no_op = ops::is_no_op(handle_word(op));
-        let origin = if no_op { fetched } else { (origin.0.count(), origin.1.raw()) };
-        seen(call, result, ([origin, target], fetched), (disp, 0), rank, win);
+        let addresses = Origin { buffer: if no_op { 0 } else { origin.0 }, result: fetched.0 };
+        let fetched = (fetched.1.count(), fetched.2.raw());
+        let origin = if no_op { fetched } else { (origin.1.count(), origin.2.raw()) };
+        seen(call, result, ([origin, target], fetched), (disp, addresses), rank, win);
     }
 }
 
-/// An operation on one element.
+/// An operation on one element: the addresses of the origin and of the result.
 #[inline(always)]
 pub fn moved_one<A: Abi>(
     call: &Call<A>,
     result: c_int,
-    disp: i64,
-    datatype: A::Handle,
+    (origin, fetched): (usize, usize),
+    (disp, datatype): (i64, A::Handle),
     rank: c_int,
     win: A::Handle,
 ) {
     if rank >= 0 && recorded() {
         let end = (1, datatype.raw());
-        seen(call, result, ([end; 2], end), (disp, 0), rank, win);
+        let no_op = call.function() == f::MPI_Fetch_and_op && ops::is_no_op(call.operation());
+        let addresses = Origin { buffer: if no_op { 0 } else { origin }, result: fetched };
+        seen(call, result, ([end; 2], end), (disp, addresses), rank, win);
     }
 }
 
@@ -74,7 +89,7 @@ fn seen<A: Abi>(
     call: &Call<A>,
     result: c_int,
     (ends, fetched): ([End; 2], End),
-    (disp, buffer): (i64, usize),
+    (disp, addresses): (i64, Origin),
     rank: c_int,
     win: A::Handle,
 ) {
@@ -83,10 +98,22 @@ fn seen<A: Abi>(
     if !compare(call, [origin, target], rank, window) {
         compare(call, [fetched, target], rank, window);
     }
-    let gapless = signed::<A>(origin.1).is_some_and(Datatype::is_one_element);
-    let given = size::<A>(origin).filter(|_| gapless).unwrap_or(0);
-    let place = Place { disp, count: target.0, datatype: target.1, buffer: buffer as u64, given };
+    let place = Place {
+        disp,
+        count: target.0,
+        datatype: target.1,
+        buffer: addresses.buffer as u64,
+        given: gapless::<A>(origin),
+        result: if gapless::<A>(fetched) == 0 { 0 } else { addresses.result as u64 },
+    };
     recorded::operation(call, place, rank, window);
+}
+
+/// The size of an end in bytes; zero if it is unknown or has gaps.
+#[inline(never)]
+fn gapless<A: Abi>(end: End) -> u64 {
+    let is_gapless = signed::<A>(end.1).is_some_and(Datatype::is_one_element);
+    size::<A>(end).filter(|_| is_gapless).unwrap_or(0)
 }
 
 /// Compares two ends of an operation. Returns whether they differ.
@@ -106,6 +133,7 @@ fn compare<A: Abi>(call: &Call<A>, ends: [End; 2], rank: c_int, window: &Window)
 }
 
 /// The size of an end in bytes; `None` if it is unknown.
+#[inline(never)]
 fn size<A: Abi>((count, datatype): End) -> Option<u64> {
     let bytes = bytes::noted_elements::<A>(count.cast_unsigned(), datatype);
     (bytes != 0 || count == 0).then_some(bytes)

@@ -32,6 +32,8 @@ pub(super) struct Place {
     pub buffer: u64,
     /// Size of that buffer; zero if it is not known or has gaps.
     pub given: u64,
+    /// Address of a buffer without gaps into which values are fetched beside that; zero if there is none.
+    pub result: u64,
 }
 
 /// Bytes relative to the displacement.
@@ -58,7 +60,9 @@ pub(super) fn operation<A: Abi>(call: &Call<A>, place: Place, rank: c_int, windo
     let takes_operation = [OneSidedKind::ACCUMULATE, OneSidedKind::FETCH].contains(&kind);
     let op = if takes_operation { call.operation() } else { 0 };
     let flag = |set: bool, flag: OneSidedFlag| if set { flag.0 } else { 0 };
-    let flags = flag(exclusive, OneSidedFlag::EXCLUSIVE) | flag(with_request, OneSidedFlag::REQUEST);
+    let flags = flag(exclusive, OneSidedFlag::EXCLUSIVE)
+        | flag(with_request, OneSidedFlag::REQUEST)
+        | flag(place.given != 0 && place.given == extent.bytes, OneSidedFlag::GAPLESS);
     note(call, names(window), (kind, rank.cast_unsigned()), |record| {
         record.flags.set(flags);
         record.epochs.set(epochs);
@@ -71,6 +75,7 @@ pub(super) fn operation<A: Abi>(call: &Call<A>, place: Place, rank: c_int, windo
         record.datatype.set(place.datatype);
         record.count.set(place.count.cast_unsigned());
         record.buffer.set(place.buffer);
+        record.result.set(place.result);
         if kind.gives() {
             contents::given(record, place.given);
         }

@@ -1,6 +1,10 @@
 //! The one-sided operations of a process and the calls that synchronize them; available only if messages are
 //! recorded.
 
+mod completions;
+
+pub use completions::{Completed, completions, ends_at_origin};
+
 use super::history::operation;
 use super::ledger::{self, Called, Misuse};
 use crate::model::rank::Rank;
@@ -124,6 +128,10 @@ pub struct Access {
     pub bytes: u64,
     /// Address of the origin's buffer; zero if unknown.
     pub buffer: u64,
+    /// Address of `bytes` bytes without gaps that it reads at the origin; `None` if unknown or not one piece.
+    pub given: Option<u64>,
+    /// The same for those that it writes there.
+    pub fetched: Option<u64>,
     /// What became of that buffer before the operation was complete at the origin.
     pub misuse: Option<Misuse>,
     /// The call that completed its request, if that completed it at the origin.
@@ -264,6 +272,7 @@ impl<S: Source> Reader<'_, '_, S> {
     fn access(&mut self, kind: OneSidedKind, record: &one_sided::OneSided) -> Option<Access> {
         let handle = record.op.get();
         let element = record.element.get();
+        let (given, fetched) = at_origin(kind, record);
         let kind = match kind {
             OneSidedKind::PUT => Operation::Put,
             OneSidedKind::GET => Operation::Get,
@@ -291,6 +300,8 @@ impl<S: Source> Reader<'_, '_, S> {
             high: record.high.get().cast_signed(),
             bytes: record.bytes.get(),
             buffer: record.buffer.get(),
+            given,
+            fetched,
             misuse: Misuse::of(record.is(OneSidedFlag::CHANGED), record.is(OneSidedFlag::RELEASED)),
             waited: u32::try_from(record.waited_in.get())
                 .ok()
@@ -298,6 +309,13 @@ impl<S: Source> Reader<'_, '_, S> {
                 .map(|function| self.called(record.waited_from.get(), function)),
         })
     }
+}
+
+/// Returns the addresses of what an operation reads and writes at the origin, without gaps.
+fn at_origin(kind: OneSidedKind, record: &one_sided::OneSided) -> (Option<u64>, Option<u64>) {
+    let [buffer, result] = [&record.buffer, &record.result].map(|at| Some(at.get()).filter(|at| *at != 0));
+    let buffer = buffer.filter(|_| record.is(OneSidedFlag::GAPLESS));
+    if kind == OneSidedKind::GET { (None, buffer) } else { (buffer, result) }
 }
 
 fn epoch(record: &one_sided::OneSided) -> AccessEpoch {
