@@ -19,7 +19,8 @@
  *
  * Codes of queries: MPIDBG_ERR_NOT_FOUND: no object has this handle and none of the remembered ones had it.
  * MPIDBG_ERR_OUT_OF_RANGE: the handle belongs to an object of another kind, or an argument is null. MPIDBG_ERR_UNAVAILABLE:
- * the process has not completed MPI_Init, or its image cannot be read (other byte order, other version, damaged).
+ * the process has not completed MPI_Init, or its image cannot be read (other byte order, other version, damaged, or
+ * the debugger did not supply a part of it).
  * MPIDBG_ERR_NOT_SUPPORTED: the layer is not in the process, or the function is not available. MPIDBG_ERR_NO_MEM.
  * A freed object that is remembered is a success, with the bits FREED_HANDLE and FREED_OBJECT.
  *

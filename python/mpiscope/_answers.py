@@ -949,7 +949,9 @@ class InspectInfo(Record):
 
 
 class InspectKeyval(Record):
-    """A key for attributes."""
+    """A key for attributes. Its handle is the key, with the debugger interface's number of the kind that it
+    applies to in the upper half: keys of different kinds may be equal. The records have the image's own number
+    of the kind instead."""
 
     #: Address of the copy function.
     copy: str

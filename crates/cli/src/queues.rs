@@ -47,7 +47,7 @@ pub fn show(options: &Options) -> Result<ExitCode> {
         screen.json(&found)?;
     } else {
         if found.communicators.is_empty() {
-            screen.line("no message is in flight and no receive is posted")?;
+            screen.line(nothing(&found.not_seen))?;
         }
         for queue in &found.communicators {
             let most = if options.all { usize::MAX } else { MOST_ROWS };
@@ -65,6 +65,14 @@ pub fn show(options: &Options) -> Result<ExitCode> {
         found.not_seen.iter().for_each(|what| complain("queues", &format!("not seen: {what}")));
     }
     Ok(exit::answer(false, partial))
+}
+
+/// Says that there are no entries, which is only sure if everything was seen.
+fn nothing(not_seen: &[String]) -> &'static str {
+    match not_seen {
+        [] => "no message is in flight and no receive is posted",
+        _ => "no message in flight and no posted receive was seen",
+    }
 }
 
 /// Returns the cells of entries that look different, in the order of the first of each kind, and how many
@@ -116,6 +124,15 @@ fn row(entry: &Entry) -> Vec<String> {
 mod tests {
     use super::*;
     use mpiscope_job::questions::queues::State;
+
+    #[test]
+    fn nothing_is_only_claimed_if_everything_was_seen() {
+        assert_eq!(nothing(&[]), "no message is in flight and no receive is posted");
+        assert_eq!(
+            nothing(&["a.core is truncated".into()]),
+            "no message in flight and no posted receive was seen"
+        );
+    }
 
     fn entry(tag: i32) -> Entry {
         Entry {

@@ -402,6 +402,21 @@ fn without_anything_to_read_the_status_is_2_with_the_next_thing_to_try() {
 }
 
 #[test]
+fn every_view_of_a_truncated_core_file_says_that_it_is_not_all() {
+    let cores = four();
+    let file = cores.0.path().join("core.2");
+    let whole = std::fs::read(&file).unwrap();
+    std::fs::write(&file, &whole[..whole.len() - 4096]).unwrap();
+    for verb in ["inspect", "ps", "queues", "why"] {
+        let output = Command::new(MPISCOPE).arg(verb).arg(&file).output().unwrap();
+        let said =
+            (text(&output.stdout) + &text(&output.stderr)).split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(said.contains("core.2 is truncated, 4096 bytes are missing"), "{verb}: {said}");
+        assert_ne!(output.status.code(), Some(0), "{verb}");
+    }
+}
+
+#[test]
 fn why_with_several_names_explains_that_a_running_job_is_named_alone() {
     let cores = four();
     let file = cores.0.path().join("core.2");

@@ -1,7 +1,7 @@
 //! Freed objects, what MPI still holds of them, and what is pending, on generated images.
 
 use mpiscope_image::layout::{SectionKind, State};
-use mpiscope_image::objects::{Comm, Errhandler, Flag, Head, Life, Op, uid};
+use mpiscope_image::objects::{Comm, Errhandler, Flag, Head, Keyval as RawKeyval, Life, Op, uid};
 use mpiscope_image::traffic::{Request, RequestKind};
 use mpiscope_job::Bytes;
 use mpiscope_job::model::objects::{self, ImageOnly, Kind, Lifetime, Reader};
@@ -132,6 +132,46 @@ fn a_live_request_does_not_show_the_free_of_the_previous_one_in_its_record() {
     live.head.life.set(Life::LIVE.0);
     let common = look(&sample, |reader| reader.all::<objects::Request>().unwrap()[0].common.clone());
     assert_eq!((common.standing, common.freed), (Lifetime::Live, None));
+}
+
+#[test]
+fn pending_receives_are_in_the_order_in_which_they_were_posted() {
+    let sample = TestImage::new("freed", 0, 4);
+    let comm = solver(&sample);
+    // Records are reused in any order.
+    let [third, first, again] = [7, 3, 2].map(|serial| {
+        let receive = request(&sample, comm, serial, "MPI_Irecv", RequestKind::RECV);
+        receive.tag.set(serial as u32);
+        receive
+    });
+    // Created first, but started between the others.
+    again.head.flags.set(again.head.flags.get() | Flag::PERSISTENT.0);
+    again.set_operation(5);
+    let tags = |reader: &Reader<'_, Bytes>| {
+        let queue = reader.queues().unwrap().remove(0);
+        queue.receives.iter().map(|receive| receive.tag.unwrap()).collect::<Vec<_>>()
+    };
+    assert_eq!(look(&sample, tags), [3, 2, 7]);
+    assert!(first.operation() < again.operation() && again.operation() < third.operation());
+}
+
+#[test]
+fn an_attribute_key_has_one_handle_wherever_it_is_shown() {
+    let sample = TestImage::new("freed", 0, 4);
+    let (_, key) = sample.writer.new_record::<RawKeyval>(SectionKind::KEYVALS, 8).unwrap();
+    let stored = u64::from(SectionKind::DATATYPES.0) << 32 | 0xa4c0_0005;
+    made(&sample, &key.head, SectionKind::KEYVALS, (1, stored), "MPI_Type_create_keyval");
+    look(&sample, |reader| {
+        let listed = reader.all::<objects::Keyval>().unwrap().remove(0);
+        assert_eq!(
+            listed.common.handle.0,
+            3 << 32 | 0xa4c0_0005,
+            "the debugger interface's number of datatypes"
+        );
+        assert_eq!((listed.keyval, listed.of), (0xa4c0_0005_u32.cast_signed(), Some(Kind::Datatype)));
+        let found = reader.get::<objects::Keyval>(listed.common.handle.0).unwrap();
+        assert_eq!(found.common.uid, listed.common.uid);
+    });
 }
 
 #[test]

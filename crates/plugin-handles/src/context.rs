@@ -131,7 +131,9 @@ pub fn look_through<T>(
     let image = ImageMemory::open(target)?;
     let around = TargetContext::new(target);
     let reader = Reader::new(&image, &around)?;
-    see(&reader, target)
+    let seen = see(&reader, target);
+    image.source().check()?;
+    seen
 }
 
 /// Whether MPI has been left: then no object exists any more, whatever its record contains.

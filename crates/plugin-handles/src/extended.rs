@@ -377,14 +377,10 @@ fn session(
 }
 
 fn keyval(reader: &Reader<'_, Seen<'_>>, handle: TAddr, _: &mut Allocations) -> Result<KeyvalInfo, Code> {
-    // The image has its own numbers for the kinds.
-    let of = Kind::of_debugger_number((handle >> 32) as c_int).ok_or(Code(code::OUT_OF_RANGE))?;
-    let inside = u64::from(of.section().0) << 32 | handle & u64::from(u32::MAX);
-    let model: Keyval = reader.get(inside)?;
-    let mut head = object::<KeyvalInfo>(reader, &model.common, 0);
-    head.obj_c_handle = handle;
+    Kind::of_debugger_number((handle >> 32) as c_int).ok_or(Code(code::OUT_OF_RANGE))?;
+    let model: Keyval = reader.get(handle)?;
     Ok(KeyvalInfo {
-        object: head,
+        object: object::<KeyvalInfo>(reader, &model.common, 0),
         kv_keyval: model.keyval,
         kv_of: model.of.map_or(kind::NONE, Kind::debugger_number),
         kv_copy_function: model.copy.0,

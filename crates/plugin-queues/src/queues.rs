@@ -151,7 +151,9 @@ fn read(view: &View) -> Result<(Vec<Row>, Process), Unavailable> {
         }
         rows.push(Row { queue, collectives });
     }
-    Ok((rows, Process::read(&image, None)?))
+    let process = Process::read(&image, None)?;
+    image.source().check()?;
+    Ok((rows, process))
 }
 
 /// Translates a rank of the communicator to a rank of the world.

@@ -7,6 +7,7 @@ use mpiscope_image::layout::Header;
 use mpiscope_image::{Image, Source};
 use mpiscope_target::{ByteOrder, Cached, Callbacks, Target};
 use std::mem::offset_of;
+use std::sync::OnceLock;
 
 use mpiscope_debug_interfaces::mqs::{
     self, ImageCallbacks, MqsImage, MqsProcess, MqsType, ProcessCallbacks, TargetTypeSizes,
@@ -161,6 +162,8 @@ pub struct ImageMemory<T> {
     target: T,
     address: u64,
     len: u64,
+    /// Why the first read failed that failed.
+    failed: OnceLock<String>,
 }
 
 impl<T: Target> ImageMemory<T> {
@@ -175,7 +178,13 @@ impl<T: Target> ImageMemory<T> {
         let stated =
             target.read_u64(address.saturating_add(offset_of!(Header, len) as u64)).map_err(unreadable)?;
         let len = stated.clamp(size_of::<Header>() as u64, LONGEST_IMAGE);
-        Ok(Image::open(Self { target, address, len })?)
+        Ok(Image::open(Self { target, address, len, failed: OnceLock::new() })?)
+    }
+
+    /// Fails if the debugger did not supply some bytes of the image. Readers leave out what they cannot read, so their
+    /// answer would look complete.
+    pub fn check(&self) -> Result<(), mpiscope_image::Error> {
+        self.failed.get().map_or(Ok(()), |why| Err(mpiscope_image::Error::Unreadable(why.clone())))
     }
 
     /// The target that contains the image.
@@ -190,7 +199,11 @@ impl<T: Target> Source for ImageMemory<T> {
         if end.is_none_or(|end| end > self.len) {
             return Err(format!("{} bytes at {offset} are beyond the end ({})", buf.len(), self.len));
         }
-        self.target.read(self.address.wrapping_add(offset), buf).map_err(|error| error.to_string())
+        self.target.read(self.address.wrapping_add(offset), buf).map_err(|error| {
+            let why = error.to_string();
+            self.failed.get_or_init(|| why.clone());
+            why
+        })
     }
 
     fn len(&self) -> u64 {

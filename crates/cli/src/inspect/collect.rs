@@ -210,6 +210,7 @@ fn all(job: &Job, name: Option<&str>, found: &mut Inspection) {
 /// Adds a core file or a saved image.
 fn file(path: &Path, found: &mut Inspection) -> Result<()> {
     let inspected = Inspected::open(path)?;
+    found.problems.extend(inspected.truncated());
     if found.job.is_empty() {
         found.job.clone_from(&inspected.process.job);
     }

@@ -228,6 +228,7 @@ fn files(paths: &[PathBuf], wants_stacks: bool) -> Report {
             }
         };
         report.errors.extend(one_job.other(path, &kept.process));
+        report.errors.extend(kept.truncated());
         let at_death = AtDeath { file: &kept, words: &words };
         let mut status = kept.status(&*symbols, true);
         // What has stopped a process for its core file to be written says nothing about the calls.

@@ -214,6 +214,7 @@ fn kept(paths: &[PathBuf], symbols: &dyn Locate) -> Result<Look> {
         match ProcessFile::open(&path) {
             Ok(file) => {
                 seen.errors.extend(one_job.other(&path, &file.process));
+                seen.errors.extend(file.truncated());
                 seen.observations.push(file.observation(symbols, &words));
             }
             Err(error) => seen.errors.push(error.to_string()),

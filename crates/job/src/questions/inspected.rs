@@ -65,6 +65,14 @@ impl Inspected {
         Ok(Self { image, memory, process, alive: None, kept: None })
     }
 
+    /// Returns that its core file is truncated, if so.
+    pub fn truncated(&self) -> Option<String> {
+        match &self.memory {
+            Memory::Core(core) => core::truncated(core),
+            Memory::Process(..) | Memory::None => None,
+        }
+    }
+
     /// Returns why there are no objects to show, if so.
     pub fn blind(&self) -> Option<String> {
         if self.process.state.0 < State::INITIALIZED.0 {

@@ -89,6 +89,11 @@ impl ProcessFile {
         Ok(Self { image, process, dead: Some(dead) })
     }
 
+    /// Returns that the core file is truncated, if so.
+    pub fn truncated(&self) -> Option<String> {
+        self.dead.as_ref().and_then(|dead| core::truncated(&dead.core))
+    }
+
     /// Calls `look` with its rank, omitting source lines that would be wrong.
     pub fn look<T>(&self, symbols: &dyn Locate, look: impl FnOnce(&Rank<'_, Bytes>) -> T) -> T {
         let off = self.dead.as_ref().is_some_and(|dead| dead.stale.is_some());

@@ -21,6 +21,8 @@ const VARIABLE: u64 = 0x1000;
 const IMAGE: u64 = 0x10_0000;
 /// Number of changed images.
 const ROUNDS: u64 = 120;
+/// The image is cut off after each of its parts, of which it has this many.
+const PARTS: usize = 48;
 /// Time limit for all queries about one of them.
 const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -106,6 +108,7 @@ pub fn everything(running: &Running, plugins: &Plugins) -> Result<()> {
         ensure!(after.blocks == before.blocks, "round {round} left {} blocks", after.blocks - before.blocks);
     }
     other_order(&original, plugins)?;
+    cut_off(&original, running, plugins)?;
     no_memory(&original, running, plugins)
 }
 
@@ -116,6 +119,35 @@ fn other_order(original: &[u8], plugins: &Plugins) -> Result<()> {
     let handles = Handles::load(plugins.handles.as_os_str(), &process)?;
     let said = handles.object("comm", 0x4400_0000).err().map(|error| error.to_string()).unwrap_or_default();
     ensure!(said.ends_with("MPIDBG_ERR_UNAVAILABLE"), "{said}");
+    Ok(())
+}
+
+/// Without a part of the image there is no answer, or the whole one: an answer without that part would look complete.
+fn cut_off(original: &[u8], running: &Running, plugins: &Plugins) -> Result<()> {
+    let made =
+        |len: usize| Made { bytes: original.get(..len).unwrap_or(original).to_vec(), order: ByteOrder::HOST };
+    let whole = Process::new(Arc::new(made(original.len())), 0);
+    let whole = Handles::load(plugins.handles.as_os_str(), &whole)?;
+    let mut refused = 0;
+    for part in 1..PARTS {
+        let process = Process::new(Arc::new(made(original.len() * part / PARTS)), 0);
+        let handles = Handles::load(plugins.handles.as_os_str(), &process)?;
+        for (name, kind) in running.handles.keys().filter(|(_, kind)| !kind.starts_with("fortran-")) {
+            let value = running.value(name, kind)?;
+            match (handles.object(kind, value), whole.object(kind, value)) {
+                (Ok(seen), Ok(whole)) => {
+                    ensure!(seen == whole, "{name}, {part} of {PARTS}: {seen} instead of {whole}")
+                }
+                (Err(error), Ok(_)) => {
+                    let said = error.to_string();
+                    ensure!(said.ends_with("MPIDBG_ERR_UNAVAILABLE"), "{name}, {part} of {PARTS}: {said}");
+                    refused += 1;
+                }
+                (_, Err(_)) => {}
+            }
+        }
+    }
+    ensure!(refused > 0, "every part of the image is dispensable");
     Ok(())
 }
 

@@ -20,9 +20,11 @@ impl Summary {
 
 impl fmt::Display for Summary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.members {
-            Some(members) => write!(f, "{} members, ranks {}", self.size, order(members)),
-            None => write!(f, "{} members, which are unknown", self.size),
+        match (self.size, &self.members) {
+            (0, _) => f.write_str("no members"),
+            (1, Some(members)) => write!(f, "1 member, rank {}", order(members)),
+            (size, Some(members)) => write!(f, "{size} members, ranks {}", order(members)),
+            (size, None) => write!(f, "{size} members, which are unknown"),
         }
     }
 }
@@ -41,4 +43,20 @@ pub fn text(context: &Context<'_>, group: &Group, lines: &mut Vec<Fact>) {
     }
     context.one(lines, "other parent", group.other_parent.as_ref());
     context.many(lines, "communicators", &group.communicators);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_number_of_members_is_written_as_in_a_sentence() {
+        let shown = |size, members: Option<&[i64]>| {
+            Summary { size, members: members.map(<[i64]>::to_vec) }.to_string()
+        };
+        assert_eq!(shown(0, Some(&[])), "no members");
+        assert_eq!(shown(1, Some(&[3])), "1 member, rank 3");
+        assert_eq!(shown(2, Some(&[3, 0])), "2 members, ranks (3,0)");
+        assert_eq!(shown(2, None), "2 members, which are unknown");
+    }
 }

@@ -54,6 +54,7 @@ impl Context<'_> {
     /// Returns the contents of the object's line.
     pub fn summary(&self, object: &Object) -> Summary {
         let what = match object {
+            null if null.common().standing == Lifetime::Null => What::Null,
             Object::Communicator(comm) => What::Communicator(communicator::Summary::of(comm)),
             Object::Group(group) => What::Group(group::Summary::of(group)),
             Object::Datatype(datatype) => What::Datatype(datatype::Summary::of(self, datatype)),

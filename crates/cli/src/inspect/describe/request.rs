@@ -2,7 +2,7 @@
 
 use super::{Called, Context, Fact, field, when};
 use mpiscope_job::model::objects::request::{Rank, When};
-use mpiscope_job::model::objects::{Lifetime, Message, Reference, Request};
+use mpiscope_job::model::objects::{Message, Reference, Request};
 use std::fmt;
 
 /// The contents of the request's line.
@@ -42,12 +42,8 @@ struct State {
 }
 
 impl Summary {
-    /// Returns the contents of the line; `None` for the null request.
-    pub fn of(context: &Context<'_>, request: &Request) -> Option<Self> {
-        (request.common.standing != Lifetime::Null).then(|| Self {
-            what: What::of(request, &|object| context.call(object)),
-            state: State::of(request),
-        })
+    pub fn of(context: &Context<'_>, request: &Request) -> Self {
+        Self { what: What::of(request, &|object| context.call(object)), state: State::of(request) }
     }
 }
 
@@ -221,11 +217,16 @@ fn age(context: &Context<'_>, start: &When, request: &Request) -> String {
     }
 }
 
+/// Returns the source and tag; `None` for `MPI_MESSAGE_NO_PROC`, the only predefined message.
+fn from(message: &Message) -> Option<(i64, i64)> {
+    (!message.common.predefined).then_some((message.source, message.tag))
+}
+
 /// The contents of a matched message's line.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct MessageSummary {
-    source: i64,
-    tag: i64,
+    /// The source and tag; `None` if it is from no process.
+    from: Option<(i64, i64)>,
     communicator: Option<Called>,
     bytes: u64,
 }
@@ -233,13 +234,14 @@ pub struct MessageSummary {
 impl MessageSummary {
     pub fn of(context: &Context<'_>, message: &Message) -> Self {
         let communicator = message.communicator.as_ref().map(|comm| context.call(comm));
-        Self { source: message.source, tag: message.tag, communicator, bytes: message.bytes }
+        Self { from: from(message), communicator, bytes: message.bytes }
     }
 }
 
 impl fmt::Display for MessageSummary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { source, tag, communicator, bytes } = self;
+        let Self { from, communicator, bytes } = self;
+        let Some((source, tag)) = from else { return f.write_str("from no process") };
         let on = communicator.as_ref().map_or_else(String::new, |comm| format!(" on {comm}"));
         write!(f, "from {source} tag {tag}{on}, {bytes} bytes, matched and not received")
     }
@@ -247,7 +249,21 @@ impl fmt::Display for MessageSummary {
 
 /// Adds all facts.
 pub fn message(context: &Context<'_>, message: &Message, lines: &mut Vec<Fact>) {
-    lines.push(field("from", &format!("rank {} with tag {}", message.source, message.tag)));
+    let from = from(message).map(|(source, tag)| format!("rank {source} with tag {tag}"));
+    lines.push(field("from", from.as_deref().unwrap_or("no process")));
     lines.push(field("bytes", &message.bytes.to_string()));
     context.one(lines, "on", message.communicator.as_ref());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_message_of_no_process_has_no_sender() {
+        let message = MessageSummary { from: None, communicator: None, bytes: 0 };
+        assert_eq!(message.to_string(), "from no process");
+        let message = MessageSummary { from: Some((2, 7)), ..message };
+        assert_eq!(message.to_string(), "from 2 tag 7, 0 bytes, matched and not received");
+    }
 }

@@ -20,15 +20,17 @@ pub struct Summary {
 /// The part specific to each kind of object.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum What {
+    /// No object, so nothing but the name of the null handle.
+    Null,
     Communicator(communicator::Summary),
     Group(group::Summary),
     Datatype(datatype::Summary),
-    Request(Option<request::Summary>),
+    Request(request::Summary),
     Message(request::MessageSummary),
     Op(operation::Summary),
     Errhandler(error_handler::Summary),
     Info(info::Summary),
-    File(Option<window::FileSummary>),
+    File(window::FileSummary),
     Window(window::Summary),
     Session(session::Summary),
     Keyval(keyval::Summary),
@@ -43,15 +45,16 @@ impl Summary {
 impl fmt::Display for What {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Null => Ok(()),
             Self::Communicator(what) => what.fmt(f),
             Self::Group(what) => what.fmt(f),
             Self::Datatype(what) => what.fmt(f),
-            Self::Request(what) => what.as_ref().map_or(Ok(()), |what| what.fmt(f)),
+            Self::Request(what) => what.fmt(f),
             Self::Message(what) => what.fmt(f),
             Self::Op(what) => what.fmt(f),
             Self::Errhandler(what) => what.fmt(f),
             Self::Info(what) => what.fmt(f),
-            Self::File(what) => what.as_ref().map_or(Ok(()), |what| what.fmt(f)),
+            Self::File(what) => what.fmt(f),
             Self::Window(what) => what.fmt(f),
             Self::Session(what) => what.fmt(f),
             Self::Keyval(what) => what.fmt(f),

@@ -103,9 +103,8 @@ pub struct FileSummary {
 struct Mode(Vec<String>, u32);
 
 impl FileSummary {
-    /// Returns the contents of the line; `None` for the predefined file.
-    pub fn of(file: &File) -> Option<Self> {
-        (!file.common.predefined).then(|| Self { path: file.path.clone(), mode: Mode::of(file) })
+    pub fn of(file: &File) -> Self {
+        Self { path: file.path.clone(), mode: Mode::of(file) }
     }
 }
 

@@ -31,7 +31,8 @@ pub struct Attribute {
     pub copied: bool,
 }
 
-/// A key for attributes.
+/// A key for attributes. Its handle is the key, with the debugger interface's number of the kind that it applies to in
+/// the upper half: keys of different kinds may be equal. The records have the image's own number of the kind instead.
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Keyval {
@@ -98,11 +99,20 @@ impl Build for Keyval {
         &record.head
     }
 
-    fn build<S: Source>(_: &Reader<'_, S>, common: Common, record: Option<&objects::Keyval>) -> Self {
-        let of = SectionKind((common.handle.0 >> 32) as u32);
+    fn stored(handle: u64) -> u64 {
+        let of = Kind::of_debugger_number((handle >> 32) as i32);
+        of.map_or(handle, |of| u64::from(of.section().0) << 32 | handle & u64::from(u32::MAX))
+    }
+
+    fn build<S: Source>(_: &Reader<'_, S>, mut common: Common, record: Option<&objects::Keyval>) -> Self {
+        let of = Kind::of_section(SectionKind((common.handle.0 >> 32) as u32));
+        let keyval = common.handle.0 as u32;
+        if let Some(of) = of {
+            common.handle.0 = u64::from(of.debugger_number().cast_unsigned()) << 32 | u64::from(keyval);
+        }
         Self {
-            keyval: (common.handle.0 as u32).cast_signed(),
-            of: Kind::of_section(of),
+            keyval: keyval.cast_signed(),
+            of,
             copy: Hex(record.map_or(0, |r| r.copy.get())),
             delete: Hex(record.map_or(0, |r| r.delete.get())),
             extra_state: Hex(record.map_or(0, |r| r.extra.get())),

@@ -46,6 +46,11 @@ pub trait Build: Sized {
     /// The header of the record.
     fn head(record: &Self::Record) -> &Head;
 
+    /// The handle in the records of what callers name by `handle`.
+    fn stored(handle: u64) -> u64 {
+        handle
+    }
+
     /// The name set by the program, or for a predefined object the one in the record.
     fn name<S: Source>(_reader: &Reader<'_, S>, _record: &Self::Record) -> Option<String> {
         None
@@ -63,6 +68,7 @@ pub trait Build: Sized {
 impl<S: Source> Reader<'_, S> {
     /// Returns the object with this handle: the live one, otherwise the one freed last.
     pub fn get<B: Build>(&self, handle: u64) -> Result<B, Missing> {
+        let handle = B::stored(handle);
         for _ in 0..TRIES {
             let Some(entry) = self.index(B::KIND)?.by_handle(handle) else { break };
             let record = self.record::<B::Record>(B::KIND, entry.index)?;

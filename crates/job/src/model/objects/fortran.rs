@@ -60,8 +60,10 @@ type Signs = (&'static [&'static str], &'static [(usize, &'static str)]);
 /// Returns the symbols of Open MPI's table of a kind and predefined handles with their indices.
 fn table(kind: Kind) -> Option<Signs> {
     Some(match kind {
+        // Since version 1.7 `ompi_mpi_communicators` is the table by context, which begins alike; only older
+        // libraries use it for Fortran, too.
         Kind::Communicator => (
-            &["ompi_mpi_communicators", "ompi_comm_f_to_c_table"],
+            &["ompi_comm_f_to_c_table", "ompi_mpi_communicators"],
             &[(0, "MPI_COMM_WORLD"), (1, "MPI_COMM_SELF"), (2, "MPI_COMM_NULL")],
         ),
         Kind::Group => (&["ompi_group_f_to_c_table"], &[(0, "MPI_GROUP_NULL"), (1, "MPI_GROUP_EMPTY")]),
@@ -73,7 +75,8 @@ fn table(kind: Kind) -> Option<Signs> {
         Kind::Info => (&["ompi_info_f_to_c_table"], &[(0, "MPI_INFO_NULL")]),
         Kind::File => (&["ompi_file_f_to_c_table"], &[(0, "MPI_FILE_NULL")]),
         Kind::Window => (&["ompi_mpi_windows"], &[(0, "MPI_WIN_NULL")]),
-        Kind::Session | Kind::Keyval => return None,
+        Kind::Session => (&["ompi_instance_f_to_c_table"], &[(0, "MPI_SESSION_NULL")]),
+        Kind::Keyval => return None,
     })
 }
 
@@ -143,7 +146,9 @@ impl<'a> FortranTables<'a> {
             Kind::Op => 6,
             Kind::Info => 7,
             Kind::Window => 8,
-            Kind::Request => 11,
+            // A message is the request of its receive.
+            Kind::Request | Kind::Message => 11,
+            Kind::Session => 14,
             _ => return None,
         };
         let mut bytes = [0; 4];
@@ -241,7 +246,11 @@ mod tests {
     impl ProcessContext for Memory {
         fn symbol(&self, name: &str) -> Option<u64> {
             match name {
-                "ompi_mpi_communicators" => Some(0x1000),
+                "ompi_comm_f_to_c_table" => Some(0x1000),
+                // Begins alike, but is the table by context.
+                "ompi_mpi_communicators" => Some(0x3000),
+                "ompi_instance_f_to_c_table" => Some(0x5000),
+                "ompi_mpi_instance_null" => Some(0x40),
                 "ompi_mpi_comm_world" => Some(0x10),
                 "ompi_mpi_comm_self" => Some(0x20),
                 "ompi_mpi_comm_null" => Some(0x30),
@@ -254,11 +263,15 @@ mod tests {
                 // Lowest free index 4 and 4 of 8 entries free; room for a million in blocks of 8; bitmap;
                 // array.
                 0x1000 => vec![7, 7, 7, 7, 4 | 4 << 32, 8 | 1_000_000 << 32, 8, 0xf, 0x2000, 7],
+                0x3000 => vec![7, 7, 7, 7, 4 | 4 << 32, 8 | 1_000_000 << 32, 8, 0xf, 0x4000, 7],
+                0x4000..0x5000 => vec![0x10, 0x20, 0x30, 0, 0xabc0, 0, 0, 0],
+                0x5000 => vec![7, 7, 7, 7, 2 | 6 << 32, 8 | 1_000_000 << 32, 8, 3, 0x6000, 7],
+                0x6000.. => vec![0x40, 0xabc8, 0, 0, 0, 0, 0, 0],
                 // Unrelated data past the end contains an address.
-                0x2000.. => vec![0x10, 0x20, 0x30, 0xabc0, 0, 0, 0, 0, 0xdef0],
+                0x2000..0x3000 => vec![0x10, 0x20, 0x30, 0xabc0, 0, 0, 0, 0, 0xdef0],
                 _ => return false,
             };
-            let skip = if address >= 0x2000 { (address - 0x2000) as usize } else { 0 };
+            let skip = (address % 0x1000) as usize;
             let bytes: Vec<u8> =
                 words.iter().flat_map(|w| w.to_ne_bytes()).chain([0; 1024]).skip(skip).collect();
             buf.iter_mut().zip(bytes).for_each(|(to, from)| *to = from);
@@ -275,6 +288,7 @@ mod tests {
         assert_eq!(tables.to_c(Kind::Communicator, -1), [0u64; 0]);
         assert!(!tables.knows(Kind::Datatype));
         assert_eq!(tables.index_of(Kind::Communicator, 0xabc0), Some(3));
+        assert_eq!(tables.index_of(Kind::Session, 0xabc8), Some(1));
         assert_eq!(tables.index_of(Kind::Communicator, 0xdef0), None, "no entry of the table");
     }
 
@@ -286,6 +300,26 @@ mod tests {
             buf.copy_from_slice(&0x8c00_0005_u32.to_ne_bytes());
             address == 0x7f00_0000_1000
         }
+    }
+
+    /// A message at 0x7f00_0000_1000 and a session a page behind it, which begin with their handles in MPICH's own ABI.
+    struct Others;
+
+    impl ProcessContext for Others {
+        fn memory(&self, address: u64, buf: &mut [u8]) -> bool {
+            let number = if address < 0x7f00_0000_2000 { 0xec00_000f_u32 } else { 0xb800_0000 };
+            buf.copy_from_slice(&number.to_ne_bytes());
+            true
+        }
+    }
+
+    #[test]
+    fn messages_and_sessions_in_the_standard_abi_have_numbers() {
+        let tables = FortranTables::new(AbiKind::STANDARD, &Others);
+        let (message, session) = (0x7f00_0000_1000, 0x7f00_0000_2000);
+        assert_eq!(tables.index_of(Kind::Message, message), Some(0xec00_000f_u32.cast_signed()));
+        assert_eq!(tables.index_of(Kind::Session, session), Some(0xb800_0000_u32.cast_signed()));
+        assert_eq!(tables.index_of(Kind::Message, session), None);
     }
 
     #[test]

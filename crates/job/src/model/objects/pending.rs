@@ -37,9 +37,9 @@ pub struct Queue {
     pub members: Option<Vec<i64>>,
     /// Ranks in the world of the processes that can be sent to: the remote group of an intercommunicator.
     pub partners: Option<Vec<i64>>,
-    /// Incomplete sends.
+    /// Incomplete sends, in the order in which they were posted; those of blocking calls are last.
     pub sends: Vec<Pending>,
-    /// Incomplete receives.
+    /// Incomplete receives, in the same order.
     pub receives: Vec<Pending>,
     /// Messages matched by a probe but not yet received. Other messages that have arrived are known only to
     /// the library.
@@ -146,14 +146,10 @@ fn queue<S: Source>(reader: &Reader<'_, S>, record: &Comm, calls: &[Call]) -> Re
         members.clone()
     };
     let (mut sends, mut receives) = (Vec::new(), Vec::new());
-    for entry in reader.entries_by((SectionKind::REQUESTS, offset_of!(Head, parent), 8), uid) {
-        let record = reader.record::<traffic::Request>(Kind::Request, entry.index)?.value;
-        // Active, and still of this communicator: the record may have been reused.
-        if record.is(Flag::ACTIVE) && record.comm() == uid {
-            let kind = RequestKind(record.kind.get());
-            sends.extend(kind.sends().then(|| of_request(reader, &record, Way::Send)).flatten());
-            receives.extend(kind.receives().then(|| of_request(reader, &record, Way::Receive)).flatten());
-        }
+    for record in active(reader, uid)? {
+        let kind = RequestKind(record.kind.get());
+        sends.extend(kind.sends().then(|| of_request(reader, &record, Way::Send)).flatten());
+        receives.extend(kind.receives().then(|| of_request(reader, &record, Way::Receive)).flatten());
     }
     for call in calls.iter().filter(|call| call.object.get() == handle) {
         sends.extend(of_call(reader, call, Way::Send));
@@ -175,6 +171,21 @@ fn queue<S: Source>(reader: &Reader<'_, S>, record: &Comm, calls: &[Call]) -> Re
         receives,
         matched: matched.filter(|message| message.common.standing == Lifetime::Live).collect(),
     })
+}
+
+/// Returns the active requests of the communicator with this uid in the order in which their operations were posted: it
+/// decides which receive gets a message. Records are reused in any order.
+fn active<S: Source>(reader: &Reader<'_, S>, uid: u64) -> Result<Vec<traffic::Request>, Error> {
+    let mut requests = Vec::new();
+    for entry in reader.entries_by((SectionKind::REQUESTS, offset_of!(Head, parent), 8), uid) {
+        let record = reader.record::<traffic::Request>(Kind::Request, entry.index)?.value;
+        // Still of this communicator: the record may have been reused.
+        if record.is(Flag::ACTIVE) && record.comm() == uid {
+            requests.push(record);
+        }
+    }
+    requests.sort_by_key(traffic::Request::operation);
+    Ok(requests)
 }
 
 /// Whether it is `MPI_PROC_NULL`.

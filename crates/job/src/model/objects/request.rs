@@ -322,13 +322,19 @@ impl Build for Message {
     }
 
     fn build<S: Source>(reader: &Reader<'_, S>, common: Common, record: Option<&traffic::Message>) -> Self {
+        // Without a record it is `MPI_MESSAGE_NO_PROC`: what a receive of it returns.
         let empty = traffic::Message::default();
+        let no_process = |name| constant::value_of(reader.abi(), name).unwrap_or(-1);
+        let (source, tag) = match record {
+            Some(record) => (signed(record.source.get()), signed(record.tag.get())),
+            None => (no_process("MPI_PROC_NULL"), no_process("MPI_ANY_TAG")),
+        };
         let record = record.unwrap_or(&empty);
         Self {
             common,
             communicator: reader.attached(Kind::Communicator, record.object.get(), record.head.parent.get()),
-            source: signed(record.source.get()),
-            tag: signed(record.tag.get()),
+            source,
+            tag,
             bytes: record.bytes.get(),
         }
     }

@@ -71,6 +71,13 @@ pub fn image(core: &Arc<Core>) -> Result<Image<Bytes>, Error> {
     }
 }
 
+/// Returns that the file is truncated, if so: readers leave out what they cannot read.
+pub fn truncated(core: &Core) -> Option<String> {
+    let missing = core.missing()?;
+    let path = core.path().display();
+    Some(format!("{path} is truncated, {missing} bytes are missing; what was in them is not shown"))
+}
+
 /// Addresses of mappings: an image usually has its own mapping…
 fn starts(core: &Core) -> impl Iterator<Item = u64> {
     core.segments().iter().filter(|s| core.present(s) > 0).map(|s| s.address)
