@@ -33,6 +33,9 @@ pub struct Ledger {
 pub struct Ring {
     /// Its messages by order; see [`Entry::order`].
     pub lines: Vec<Line>,
+    /// Messages that the library did not report ([`EntryFlag::UNTOLD`]), by order: known is only what the call
+    /// specified.
+    pub untold: Vec<Line>,
     /// Whether older messages have been overwritten.
     pub wrapped: bool,
     /// Total number of messages ever written to it.
@@ -197,13 +200,16 @@ fn ring<S: Source>(
         let entry = rank.image().get::<Entry>(&table, index).ok().filter(|entry| !entry.torn)?.value;
         let clock = &rank.process().clock;
         let mut line =
-            Line::of(&entry, place, clock, &mut |from, function| called(rank, known, from, function))?;
+            Line::decoded(&entry, place, clock, &mut |from, function| called(rank, known, from, function))?;
         line.named = named(rank, known, &entry);
         Some(line)
     };
-    let mut lines: Vec<Line> = (written - count..written).filter_map(&mut line).collect();
-    lines.sort_by_key(|line| line.order);
-    Some(Ring { lines, wrapped: written > count, written })
+    let all = (written - count..written).filter_map(&mut line);
+    let (mut untold, mut lines): (Vec<_>, Vec<_>) = all.partition(|line| line.is(EntryFlag::UNTOLD));
+    for lines in [&mut untold, &mut lines] {
+        lines.sort_by_key(|line| line.order);
+    }
+    Some(Ring { lines, untold, wrapped: written > count, written })
 }
 
 impl Line {
@@ -215,8 +221,18 @@ impl Line {
         clock: &TickClock,
         called: &mut dyn FnMut(u64, usize) -> Arc<Called>,
     ) -> Option<Self> {
+        Self::decoded(entry, place, clock, called).filter(|line| !line.is(EntryFlag::UNTOLD))
+    }
+
+    /// Like [`of`](Self::of), also for messages that the library did not report.
+    fn decoded(
+        entry: &Entry,
+        place: u64,
+        clock: &TickClock,
+        called: &mut dyn FnMut(u64, usize) -> Arc<Called>,
+    ) -> Option<Self> {
         let has = |flag: EntryFlag| entry.flags.get() & flag.0 != 0;
-        if has(EntryFlag::CANCELLED) || has(EntryFlag::UNTOLD) {
+        if has(EntryFlag::CANCELLED) {
             return None;
         }
         let mut call = |function: &W64, from: &W64, [since, until]: [&W64; 2]| {

@@ -79,7 +79,7 @@ impl Messages {
         let (sent, received) = (lines(&copied.sent), lines(&copied.received));
         let open = sent.iter().filter(|line| line.waited.is_none()).map(|line| line.place);
         self.unfinished.extend(open.take(MOST_UNFINISHED));
-        let ring = |lines, written| Ring { lines, wrapped: false, written };
+        let ring = |lines, written| Ring { lines, written, ..Ring::default() };
         let (sent, received) = (ring(sent, copied.written.0), ring(received, copied.written.1));
         let now = Ledger { sent, received, ..Ledger::default() };
         let mut both = std::mem::replace(&mut self.before, now.clone());

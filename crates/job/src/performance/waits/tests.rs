@@ -345,7 +345,7 @@ fn messages(
     sent: std::ops::RangeInclusive<u64>,
     received: std::ops::RangeInclusive<u64>,
 ) -> [Observation; 2] {
-    let ring = |written, lines: Vec<Line>| Ring { lines, wrapped: true, written };
+    let ring = |written, lines: Vec<Line>| Ring { lines, wrapped: true, written, ..Ring::default() };
     let send = |nth: u64| end(1, nth, "MPI_Send", [100 * nth, 100 * nth, 100 * nth + 1]);
     let receive = |nth: u64| end(0, nth, "MPI_Recv", [100 * nth - 30, 100 * nth - 30, 100 * nth + 10]);
     let [mut sender, mut receiver] = [rank(0, 2), rank(1, 2)];

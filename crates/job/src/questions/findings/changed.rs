@@ -81,7 +81,7 @@ mod tests {
     }
 
     fn said_of(sent: Vec<Line>, received: Vec<Line>) -> Vec<String> {
-        let ring = |lines: Vec<Line>| Ring { written: lines.len() as u64, lines, wrapped: false };
+        let ring = |lines: Vec<Line>| Ring { written: lines.len() as u64, lines, ..Ring::default() };
         let ledger = Ledger { sent: ring(sent), received: ring(received), ..Ledger::default() };
         let job = [Observation { rank: Some(3), ledger: Some(Box::new(ledger)), ..Observation::default() }];
         changes(&job, &Whose::of(&job)).into_iter().map(|one| one.sentence).collect()
@@ -105,7 +105,7 @@ mod tests {
         let function = Called { function: "MPI_Ibcast".into(), place: Some("a.c:5".into()) };
         let collective = Line { collective: Some(function.into()), ..line(1, 100, EntryFlag::CHANGED.0) };
         let said = |received: Vec<Line>| {
-            let ring = |lines: Vec<Line>| Ring { written: 1, lines, wrapped: false };
+            let ring = |lines: Vec<Line>| Ring { written: 1, lines, ..Ring::default() };
             let (collective, received) = (ring(vec![collective.clone()]), ring(received));
             let ledger = Ledger { collective, received, ..Ledger::default() };
             let job =

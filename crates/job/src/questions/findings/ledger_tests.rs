@@ -17,7 +17,7 @@ fn rank(rank: u32, size: u32, sent: Vec<Line>, received: Vec<Line>) -> Observati
             let before = nth - 1;
             (line.order, line.place, line.nth) = (nth, before, 1);
         }
-        Ring { written: lines.len() as u64, lines, wrapped: false }
+        Ring { written: lines.len() as u64, lines, ..Ring::default() }
     };
     Observation {
         world: "w".into(),

@@ -120,7 +120,7 @@ mod tests {
     }
 
     fn found(sent: &[Line], received: &[Line]) -> usize {
-        let ring = |lines: &[Line]| Ring { lines: lines.to_vec(), wrapped: false, written: 0 };
+        let ring = |lines: &[Line]| Ring { lines: lines.to_vec(), written: 0, ..Ring::default() };
         let ledger = Ledger { sent: ring(sent), received: ring(received), ..Ledger::default() };
         pairs(&observed(ledger, None)).len()
     }
@@ -153,7 +153,7 @@ mod tests {
             Line { named: named.into(), ..line(100, bytes, (from, from + 5), true) }
         };
         let lines = |place: &str| vec![sized(8, 1, place), sized(16, 10, place)];
-        let ring = |lines: Vec<Line>| Ring { lines, wrapped: false, written: 2 };
+        let ring = |lines: Vec<Line>| Ring { lines, written: 2, ..Ring::default() };
         let ledger =
             Ledger { sent: ring(lines("a.c:5")), received: ring(lines("a.c:6")), ..Ledger::default() };
         let job = [observed(ledger, None)];
@@ -179,7 +179,7 @@ mod tests {
         };
         let (read, written) = (0, EntryFlag::WRITTEN.0);
         let found = |sent: &[Line], collective: Vec<Line>| {
-            let ring = |lines: Vec<Line>| Ring { lines, wrapped: false, written: 0 };
+            let ring = |lines: Vec<Line>| Ring { lines, written: 0, ..Ring::default() };
             let ledger =
                 Ledger { sent: ring(sent.to_vec()), collective: ring(collective), ..Ledger::default() };
             let seen = observed(ledger, None);
@@ -194,7 +194,7 @@ mod tests {
         let own = [used(100, 2, read), used(100, 2, written)];
         assert_eq!(found(&[], own.to_vec()).len(), 1, "of one operation");
         let wanted = "two buffers of MPI_Iallreduce share memory: it reads and writes the same bytes";
-        let collective = Ring { lines: own.to_vec(), wrapped: false, written: 0 };
+        let collective = Ring { lines: own.to_vec(), written: 0, ..Ring::default() };
         let seen = observed(Ledger { collective, ..Ledger::default() }, None);
         assert_eq!(pairs(&seen).iter().map(|(one, other)| said(one, other)).collect::<Vec<_>>(), [wanted]);
         assert!(found(&[], vec![used(100, 2, written), used(132, 3, written)]).is_empty());
@@ -209,7 +209,7 @@ mod tests {
             "of one call"
         );
         assert!(found(&[], vec![blocking(100, 2, written), blocking(100, 5, written)]).is_empty());
-        let blocks = Ring { lines: vec![blocking(100, 2, written); 2], wrapped: false, written: 0 };
+        let blocks = Ring { lines: vec![blocking(100, 2, written); 2], written: 0, ..Ring::default() };
         let seen = observed(Ledger { collective: blocks, ..Ledger::default() }, None);
         let wanted = "MPI_Iallreduce writes the same bytes twice";
         assert_eq!(pairs(&seen).iter().map(|(one, other)| said(one, other)).collect::<Vec<_>>(), [wanted]);
@@ -242,7 +242,7 @@ mod tests {
     }
 
     fn said_of(sent: Vec<Line>, calls: Vec<OneSidedCall>) -> Vec<String> {
-        let sent = Ring { lines: sent, wrapped: false, written: 0 };
+        let sent = Ring { lines: sent, written: 0, ..Ring::default() };
         let known = OneSided { calls, ..OneSided::default() };
         let seen = observed(Ledger { sent, ..Ledger::default() }, Some(known));
         pairs(&seen).iter().map(|(one, other)| said(one, other)).collect()

@@ -143,7 +143,7 @@ fn what_its_process_may_have_learned_orders_an_operation() {
         let call = Arc::default();
         let waited = Some(Waited { from_ns: 14, until_ns: 15, call });
         let line = Line { comm: WORLD, peer: 0, posted_ns: 14, waited, nth: 1, ..Line::default() };
-        let received = Ring { written: 1, lines: vec![line], wrapped: false };
+        let received = Ring { written: 1, lines: vec![line], ..Ring::default() };
         seen.ledger = Some(Box::new(Ledger { sent: Ring::default(), received, ..Ledger::default() }));
     };
     assert_eq!(after(&message), 0, "a message between them");

@@ -4,11 +4,15 @@
 //! the first one sent goes to the receive posted first. If older entries have been overwritten, pairing
 //! starts at the newest, which is right if everything was received, and goes back as long as both ends agree
 //! on the number of bytes.
+//!
+//! A receive that the library did not report, as `MPI_Isendrecv` in MPICH, takes its turn if it specified source and
+//! tag. Otherwise, and if it is unknown whether a message arrives, nothing on its route is paired.
 
 use super::{Slot, all_ranks, communicators::Communicators, unreceived};
 use crate::observation::Observation;
-use crate::observation::ledger::{Line, Ring};
+use crate::observation::ledger::{Ledger, Line, Ring};
 use crate::questions::why::snapshot::{CommIndex, ProcessIndex};
+use mpiscope_image::traffic::EntryFlag;
 use std::collections::{BTreeMap, HashMap};
 
 /// The two ends of a message.
@@ -47,6 +51,8 @@ type Way = (ProcessIndex, ProcessIndex, u64, i32, bool);
 struct End<'a> {
     lines: Vec<&'a Line>,
     wrapped: bool,
+    /// Whether it is unknown which lines these are.
+    unknown: bool,
 }
 
 type Ways<'a> = BTreeMap<Way, (End<'a>, End<'a>)>;
@@ -68,6 +74,7 @@ pub(super) fn paired<'a>(slots: &[Slot<'a>], communicators: &Communicators) -> V
         let Some(index) = communicators.index(comm) else { continue };
         let all = || everything_arrived(slots, communicators, (sender, receiver, comm));
         let pairs = pairs(&sent, &received, all).into_iter();
+        let pairs = pairs.filter(|(_, received)| !received.is(EntryFlag::UNTOLD));
         found.extend(pairs.map(|(sent, received)| Ends { sender, receiver, comm: index, sent, received }));
     }
     found
@@ -81,7 +88,8 @@ pub(super) fn unreceived<'a>(slots: &[Slot<'a>], communicators: &Communicators) 
     };
     let mut found = Vec::new();
     for ((sender, receiver, comm, ..), (sent, received)) in ways(slots, communicators) {
-        if !sent.wrapped && !received.wrapped && keeps_a_ledger(receiver) {
+        let known = !sent.wrapped && !received.wrapped && !sent.unknown && !received.unknown;
+        if known && keeps_a_ledger(receiver) {
             let left = sent.lines.into_iter().skip(received.lines.len());
             found.extend(left.map(|sent| Sent { sender, receiver, comm, sent }));
         }
@@ -91,10 +99,11 @@ pub(super) fn unreceived<'a>(slots: &[Slot<'a>], communicators: &Communicators) 
 
 fn ways<'a>(slots: &[Slot<'a>], communicators: &Communicators) -> Ways<'a> {
     let mut ways = Ways::new();
-    for (me, (_, _, seen)) in (0..).zip(slots) {
-        let Some((seen, ledger)) = seen.and_then(|seen| Some((seen, seen.ledger.as_ref()?))) else {
-            continue;
-        };
+    let kept = (0..).zip(slots).filter_map(|(me, (_, _, seen))| {
+        let seen = (*seen)?;
+        Some((me, seen, seen.ledger.as_deref()?))
+    });
+    for (me, seen, ledger) in kept.clone() {
         let partner = |line: &Line| communicators.partner(me, seen, line.comm, line.peer);
         for (way, line, wrapped) in by_way(&ledger.sent, |line| Some((me, partner(line)?))) {
             ways.entry(way).or_default().0.add(line, wrapped);
@@ -103,7 +112,36 @@ fn ways<'a>(slots: &[Slot<'a>], communicators: &Communicators) -> Ways<'a> {
             ways.entry(way).or_default().1.add(line, wrapped);
         }
     }
+    for (me, seen, ledger) in kept {
+        untold(&mut ways, me, ledger, |line| communicators.partner(me, seen, line.comm, line.peer));
+    }
     ways
+}
+
+/// Marks the routes of messages that the library did not report.
+fn untold<'a>(
+    ways: &mut Ways<'a>,
+    me: ProcessIndex,
+    ledger: &'a Ledger,
+    partner: impl Fn(&Line) -> Option<ProcessIndex>,
+) {
+    for line in &ledger.sent.untold {
+        let Some(receiver) = partner(line) else { continue };
+        ways.entry((me, receiver, line.comm, line.tag, line.partitioned)).or_default().0.unknown = true;
+    }
+    for line in &ledger.received.untold {
+        let sender = if line.peer.cast_signed() < 0 { None } else { partner(line) };
+        if let Some(sender) = sender.filter(|_| line.tag >= 0) {
+            let end = &mut ways.entry((sender, me, line.comm, line.tag, line.partitioned)).or_default().1;
+            let at = end.lines.partition_point(|known| known.order <= line.order);
+            end.lines.insert(at, line);
+            continue;
+        }
+        let mine = ways.iter_mut().filter(|((from, to, comm, ..), _)| {
+            *to == me && *comm == line.comm && sender.is_none_or(|sender| sender == *from)
+        });
+        mine.for_each(|(_, (_, received))| received.unknown = true);
+    }
 }
 
 impl<'a> End<'a> {
@@ -120,7 +158,7 @@ fn by_way(
     between: impl Fn(&Line) -> Option<(ProcessIndex, ProcessIndex)>,
 ) -> impl Iterator<Item = (Way, &Line, bool)> {
     let mut first: HashMap<(u64, u32), u32> = HashMap::new();
-    for line in &ring.lines {
+    for line in ring.lines.iter().chain(&ring.untold) {
         let first = first.entry((line.comm, line.peer)).or_insert(line.nth);
         *first = line.nth.min(*first);
     }
@@ -148,6 +186,9 @@ fn pairs<'a>(
     received: &End<'a>,
     everything_arrived: impl Fn() -> bool,
 ) -> Vec<(&'a Line, &'a Line)> {
+    if sent.unknown || received.unknown {
+        return Vec::new();
+    }
     let (there, here) = (sent.lines.iter().copied(), received.lines.iter().copied());
     if !sent.wrapped && !received.wrapped {
         return there.zip(here).collect();
@@ -171,4 +212,38 @@ fn differ(sent: &Line, received: &Line) -> bool {
     let times = sent.elements().checked_div(of_type.elements()).filter(|_| fits);
     let read = times.and_then(|times| of_type.repeated(times));
     read.is_some_and(|read| (read.stored(), read.elements()) != (sent.stored(), sent.elements()))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_receive_that_was_not_reported_takes_its_turn_or_nothing_is_paired() {
+        const WAY: Way = (0, 1, 7, 5, false);
+        let line = |order: u64, peer: i32, tag: i32, flags: u32| {
+            let peer = peer.cast_unsigned();
+            Line { order, nth: order as u32, comm: 7, peer, tag, flags, ..Line::default() }
+        };
+        let sent = [line(1, 1, 5, 0), line(2, 1, 5, 0)];
+        let received = line(2, 0, 5, 0);
+        let orders = |peer: i32, tag: i32| {
+            let untold_one = line(1, peer, tag, EntryFlag::UNTOLD.0);
+            let received_by_it = Ring { untold: vec![untold_one], ..Ring::default() };
+            let ledger = Ledger { received: received_by_it, ..Ledger::default() };
+            let mut ways = Ways::new();
+            let way = ways.entry(WAY).or_default();
+            sent.iter().for_each(|line| way.0.add(line, false));
+            way.1.add(&received, false);
+            untold(&mut ways, 1, &ledger, |_| Some(0));
+            let (sent, received) = ways.get(&WAY).unwrap();
+            let pairs = pairs(sent, received, || false).into_iter();
+            pairs.map(|(sent, received)| (sent.order, received.order)).collect::<Vec<_>>()
+        };
+        assert_eq!(orders(0, 5), [(1, 1), (2, 2)]);
+        assert_eq!(orders(0, 6), [(1, 2)], "it was another message");
+        assert!(orders(-1, 5).is_empty(), "from any source");
+        assert!(orders(0, -1).is_empty(), "with any tag");
+    }
 }
