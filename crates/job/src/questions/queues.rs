@@ -6,7 +6,9 @@
 //! the receiver what has arrived and never what is still held by the sender, whereas both sides together show
 //! each message exactly once.
 
-use super::why::{Peer, Snapshot, messages::Pairs, not_seen, words::Words};
+use super::why::{
+    PartitionedEnd, PartitionedMessage, Peer, Snapshot, messages::Pairs, not_seen, words::Words,
+};
 use serde::Serialize;
 
 /// Name and version of the schema of `mpiscope queues --json`.
@@ -30,7 +32,8 @@ pub struct Queues {
 pub struct Queue {
     /// Its name, or otherwise its identity.
     pub communicator: String,
-    /// Grouped by receiver, oldest first: posted receives, then messages that match none of them.
+    /// Grouped by receiver, oldest first: posted receives, then messages that match none of them; at the end partitioned
+    /// messages.
     pub entries: Vec<Entry>,
 }
 
@@ -109,7 +112,7 @@ pub fn queues(snapshot: &Snapshot) -> Queues {
         });
     }
     for receiver in (0..).take(snapshot.processes.len()) {
-        for (sender, message) in pairs.left(receiver) {
+        for (sender, message) in pairs.left(receiver).iter().filter(|(_, message)| !message.partitioned) {
             let Some(entries) = by_comm.get_mut(message.comm as usize) else { continue };
             entries.push(Entry {
                 state: if pairs.is_matched(message) { State::Matched } else { State::Unexpected },
@@ -123,12 +126,38 @@ pub fn queues(snapshot: &Snapshot) -> Queues {
             });
         }
     }
+    for message in &snapshot.partitioned {
+        if let Some(entries) = by_comm.get_mut(message.comm as usize) {
+            entries.push(partitioned(message, &words));
+        }
+    }
     let named = snapshot.communicators.iter().zip(by_comm).filter(|(_, entries)| !entries.is_empty());
     let queue = |(comm, entries): (&super::why::Communicator, _)| Queue {
         communicator: comm.name.to_string(),
         entries,
     };
     Queues { schema: SCHEMA, communicators: named.map(queue).collect(), not_seen: not_seen(&words, snapshot) }
+}
+
+/// Returns the entry of a partitioned message.
+fn partitioned(message: &PartitionedMessage, words: &Words<'_>) -> Entry {
+    let PartitionedMessage { tag, sender, receiver, sent, received, .. } = message;
+    let place = |end: &Option<PartitionedEnd>| end.as_ref()?.place.as_deref().map(str::to_owned);
+    let bytes = |end: &Option<PartitionedEnd>| end.as_ref()?.bytes;
+    Entry {
+        state: match (sent, received) {
+            (Some(_), Some(_)) => State::Paired,
+            (Some(_), None) => State::Unexpected,
+            (None, _) => State::Posted,
+        },
+        to: words.rank(*receiver),
+        from: Some(words.rank(*sender)),
+        tag: Some(*tag),
+        bytes: bytes(sent),
+        room: bytes(received),
+        sent_at: place(sent),
+        posted_at: place(received),
+    }
 }
 
 #[cfg(test)]
@@ -180,6 +209,32 @@ mod tests {
         let found = queues(&scene.0);
         let states: Vec<_> = found.communicators[0].entries.iter().map(|entry| entry.state).collect();
         assert_eq!(states, [State::Posted, State::Matched]);
+    }
+
+    #[test]
+    fn partitioned_messages_are_listed_as_far_as_they_were_started() {
+        let end = |bytes| Some(PartitionedEnd { bytes: Some(bytes), place: Some("part.c:3".into()) });
+        let message = |sent, received| PartitionedMessage {
+            comm: WORLD,
+            tag: 5,
+            sender: 0,
+            receiver: 1,
+            sent,
+            received,
+        };
+        let mut scene = Scene::of(2);
+        // Also among those sent, since the receiver has made no request.
+        scene.process(0).sent = vec![Message { partitioned: true, ..self::message(1, 5) }];
+        scene.0.partitioned = vec![message(end(16), None), message(None, end(32)), message(end(16), end(32))];
+        let found = queues(&scene.0);
+        let entries = found.communicators[0].entries.iter();
+        let shown: Vec<_> = entries.map(|one| (one.state, one.bytes, one.room)).collect();
+        let expected = [
+            (State::Unexpected, Some(16), None),
+            (State::Posted, None, Some(32)),
+            (State::Paired, Some(16), Some(32)),
+        ];
+        assert_eq!(shown, expected);
     }
 
     #[test]

@@ -60,8 +60,8 @@ pub use join::compared::{Ends, differing};
 pub use join::{Arrivals, Arrived, Joined, Unexpected, arrived, snapshot, unexpected, whole, worlds};
 pub use snapshot::{
     Call, Collective, CommIndex, Communicator, Condition, FUNCTION, Idle, Match, Message, Need, NotStarted,
-    Outcome, Passed, Peer, Process, ProcessIndex, Receive, Signature, Snapshot, Thread, Unequal,
-    UnequalCreation, Wait,
+    Outcome, PartitionedEnd, PartitionedMessage, Passed, Peer, Process, ProcessIndex, Receive, Signature,
+    Snapshot, Thread, Unequal, UnequalCreation, Wait,
 };
 pub use verdict::{Culprit, Evidence, Kind, Problem, SCHEMA, Verdict};
 pub(crate) use words::Words;

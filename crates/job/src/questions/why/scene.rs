@@ -54,6 +54,7 @@ impl Scene {
             one_sided: Vec::new(),
             creations: Vec::new(),
             unequal: Vec::new(),
+            partitioned: Vec::new(),
             singletons: false,
             losses: Vec::new(),
         })

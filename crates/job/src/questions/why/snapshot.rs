@@ -28,11 +28,40 @@ pub struct Snapshot {
     pub creations: Vec<UnequalCreation>,
     /// Partitioned messages whose two ends differ in size.
     pub unequal: Vec<Unequal>,
+    /// Partitioned messages that are under way. [`Process::sent`] has those, too, for which the receiver has made no
+    /// request.
+    pub partitioned: Vec<PartitionedMessage>,
     /// Whether the launcher started the processes as one job but each is alone in its world: the launcher
     /// belongs to another library.
     pub singletons: bool,
     /// Records that the processes dropped for lack of space.
     pub losses: Vec<Lost>,
+}
+
+/// A partitioned message that was started at one end at least.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PartitionedMessage {
+    #[allow(missing_docs)]
+    pub comm: CommIndex,
+    #[allow(missing_docs)]
+    pub tag: i32,
+    #[allow(missing_docs)]
+    pub sender: ProcessIndex,
+    #[allow(missing_docs)]
+    pub receiver: ProcessIndex,
+    /// The sender's end, once it was started.
+    pub sent: Option<PartitionedEnd>,
+    /// The receiver's end, once it was started.
+    pub received: Option<PartitionedEnd>,
+}
+
+/// An end of a partitioned message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PartitionedEnd {
+    /// Size of all partitions, if known.
+    pub bytes: Option<u64>,
+    /// Where it was started, if known.
+    pub place: Option<Arc<str>>,
 }
 
 /// A partitioned message whose two ends differ in size.

@@ -22,6 +22,7 @@ mod partitions;
 mod remembered;
 pub(super) mod settled;
 mod texts;
+mod under_way;
 mod unequal;
 mod unreceived;
 
@@ -115,13 +116,23 @@ fn made(observations: &[Observation], unseen_because: &str, awaited: &Awaited) -
     let one_sided = neighbors::one_sided(&slots, &communicators);
     let creations = creations::unequal(&slots, &communicators);
     let unequal = unequal::unequal(&slots, &communicators);
+    let partitioned = under_way::partitioned(&slots, &communicators);
     let losses =
         slots.iter().filter_map(|(world, rank, seen)| Some(((*world, Some(*rank)), &(*seen)?.losses)));
     let losses = losses::joined(losses);
     let (communicators, parties) = (communicators.list, parties.list());
     let singletons = singletons(observations);
-    let mut snapshot =
-        Snapshot { processes, communicators, parties, one_sided, creations, unequal, singletons, losses };
+    let mut snapshot = Snapshot {
+        processes,
+        communicators,
+        parties,
+        one_sided,
+        creations,
+        unequal,
+        partitioned,
+        singletons,
+        losses,
+    };
     settled::set_apart(&mut snapshot);
     snapshot
 }
