@@ -9,6 +9,9 @@ use mpiscope_job::jobs::job::Job;
 use mpiscope_job::questions::live::look;
 use mpiscope_job::questions::why::{Kind, Verdict};
 
+/// Why a rank of the job is not seen.
+pub const UNSEEN: &str = "the evidence file contains nothing about it";
+
 /// Judges the two snapshots in the files. If a job hung until it was killed, its end shows only that the
 /// ranks are gone; the reason is in the file that was saved while it hung.
 pub fn verdict(files: &EvidenceFiles) -> Result<(Job, Verdict)> {
@@ -41,7 +44,6 @@ pub fn verdict(files: &EvidenceFiles) -> Result<(Job, Verdict)> {
 fn judged(Evidence { manifest, job, .. }: Evidence) -> Result<(Job, Verdict)> {
     let mut after = look(&job, &*job.symbols());
     after.errors.extend(manifest.not_seen);
-    let found =
-        compared(&manifest.before, after, manifest.seconds, "the evidence file contains nothing about it")?;
+    let found = compared(&manifest.before, after, manifest.seconds, UNSEEN)?;
     Ok((job, found))
 }

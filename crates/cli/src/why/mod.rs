@@ -158,23 +158,27 @@ pub fn twice(
 /// Returns one snapshot of the named target: a job, an evidence file, core files or saved images.
 pub fn once(verb: &str, targets: &[OsString], host_scope: HostScope) -> Result<(Snapshot, Vec<String>)> {
     let paths = || targets.iter().map(PathBuf::from).collect::<Vec<_>>();
-    let look = match targets {
-        [] => live(verb, None, host_scope)?,
-        [one] if !selection::is_path(one)? => live(verb, Some(one), host_scope)?,
+    let (look, unseen) = match targets {
+        [] => (live(verb, None, host_scope)?, ELSEWHERE),
+        [one] if !selection::is_path(one)? => (live(verb, Some(one), host_scope)?, ELSEWHERE),
         _ => match EvidenceFiles::of(targets) {
             Some(files) => {
                 let Evidence { manifest, job, .. } = files.open()?;
                 let mut seen = look(&job, &*job.symbols());
                 seen.errors.extend(manifest.not_seen);
-                seen
+                (seen, evidence::UNSEEN)
             }
-            None => kept(&paths(), &*selection::symbols())?,
+            None => {
+                let mut seen = kept(&paths(), &*selection::symbols())?;
+                question::one_world(&mut seen.observations);
+                (seen, question::NOT_GIVEN)
+            }
         },
     };
     if look.observations.is_empty() {
         bail!("{}", nothing(&look));
     }
-    Ok((snapshot(&look.observations, "it was not seen"), look.errors))
+    Ok((snapshot(&look.observations, unseen), look.errors))
 }
 
 fn live(verb: &str, name: Option<&OsStr>, host_scope: HostScope) -> Result<Look> {

@@ -5,7 +5,7 @@ use crate::observation::Observation;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Why a rank of the files' jobs is not observed.
-const NOT_GIVEN: &str = "not among the given files, or unreadable";
+pub const NOT_GIVEN: &str = "not among the given files, or unreadable";
 
 /// Returns the verdict on what was read from files; `errors` lists what could not be read.
 #[must_use]

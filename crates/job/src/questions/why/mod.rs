@@ -55,7 +55,7 @@ pub use blocked::{Blocked, blocked};
 pub use cause::RIGHT_LAUNCHER;
 pub(super) use cause::not_seen;
 pub use collectives::{Mismatch, disagreements};
-pub use files::{of_files, one_world};
+pub use files::{NOT_GIVEN, of_files, one_world};
 pub use join::compared::{Ends, differing};
 pub use join::{Arrivals, Arrived, Joined, Unexpected, arrived, snapshot, unexpected, whole, worlds};
 pub use snapshot::{
