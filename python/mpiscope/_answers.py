@@ -1978,7 +1978,8 @@ class QueuesQueue(Record):
 
     #: Its name, or otherwise its identity.
     communicator: str
-    #: Grouped by receiver, oldest first: posted receives, then messages that match none of them.
+    #: Grouped by receiver, oldest first: posted receives, then messages that match none of them; at the end
+    #: partitioned messages.
     entries: Rows[QueuesEntry]
 
 
