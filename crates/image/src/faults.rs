@@ -27,6 +27,8 @@ codes! {
         UNTIMELY = 4 => "untimely",
         /// The two ends of a one-sided operation have different elements.
         ENDS_DIFFER = 5 => "ends differ",
+        /// A call was given the handle of an object that had been freed.
+        FREED_HANDLE = 6 => "freed handle",
     }
 }
 
@@ -50,7 +52,7 @@ pub struct Fault {
     pub tag: W32,
     /// Truncated: the received size that the library reported, which may be the part that fit. Failed: the
     /// error class. Untimely: the epochs that were open, see [`open_epochs`](Self::open_epochs).
-    /// Ends differ: the size at the origin.
+    /// Ends differ: the size at the origin. Freed handle: the kind of section of the object.
     pub bytes: W64,
     /// Truncated: size of the receive buffer; zero if unknown. Ends differ: the size at the target.
     pub room: W64,

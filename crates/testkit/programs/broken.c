@@ -711,6 +711,32 @@ static void initialize(int *argc, char ***argv)
         MPI_Init(argc, argv);
 }
 
+/* finding communicator_freed_twice 2 freed-handle ranks 1 without mpich-4.0,mpich-5.0,mpich-5.0-abi,intel,intel-abi says was given the handle of a freed communicator */
+static void communicator_freed_twice(void)
+{
+    MPI_Comm own, copy;
+    MPI_Comm_dup(MPI_COMM_SELF, &own);
+    copy = own;
+    MPI_Comm_free(&own);
+    if (rank == 1)
+        MPI_Comm_free(&copy); /* here: communicator_freed_twice */
+}
+
+/* finding sent_with_a_freed_datatype 2 freed-handle ranks 1 check dies says MPI_Send at */
+static void sent_with_a_freed_datatype(void)
+{
+    int buffer[2] = {1, 2};
+    MPI_Datatype pair, copy;
+    MPI_Type_contiguous(2, MPI_INT, &pair);
+    MPI_Type_commit(&pair);
+    copy = pair;
+    MPI_Type_free(&pair);
+    if (rank == 1)
+        MPI_Send(buffer, 1, copy, 0, 5, MPI_COMM_WORLD); /* here: sent_with_a_freed_datatype */
+    else
+        MPI_Recv(buffer, 2, MPI_INT, 1, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
 FINDINGS(initialize, F(received_and_not_waited_for), F(broadcast_left_out), F(both_send_first),
          F(sent_across_a_barrier), F(sent_in_a_ring), F(whoever_comes_first), F(gather_with_too_much_room),
          F(gatherv_of_one_too_few), F(gatherv_of_another_type), F(alltoallw_of_another_type),
@@ -724,4 +750,5 @@ FINDINGS(initialize, F(received_and_not_waited_for), F(broadcast_left_out), F(bo
          F(locked_twice), F(freed_before_the_unlock), F(other_type_in_a_receive), F(other_structure_in_a_request),
          F(freed_receive), F(matched_and_left), F(partitioned_ends_differ_in_size), F(first_come_by_chance),
          F(waited_for_before_a_barrier), F(send_never_waited_for), F(two_receives_into_one_buffer),
-         F(sent_and_received_in_one_buffer), F(other_type_from_a_member), F(sent_after_the_end))
+         F(sent_and_received_in_one_buffer), F(other_type_from_a_member), F(sent_after_the_end), F(communicator_freed_twice),
+         F(sent_with_a_freed_datatype))

@@ -1,10 +1,12 @@
 //! Errors observed in a process's calls.
 
 use super::epochs;
+use crate::model::objects;
 use crate::model::rank::Rank;
 use mpi_abi::constant::{self, Category};
 use mpiscope_image::Source;
 use mpiscope_image::faults::{self, FaultKind};
+use mpiscope_image::layout::SectionKind;
 use serde::{Deserialize, Serialize};
 
 /// A faulty call and how often it occurred.
@@ -28,7 +30,7 @@ pub struct Fault {
     /// the ends differ: size at the origin.
     pub bytes: u64,
     /// If failed: the error class of the latest failure. If untimely: why it was made at the wrong time, `without
-    /// a lock`.
+    /// a lock`. If freed: the kind of object.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
     /// Number of occurrences at this place.
@@ -49,6 +51,8 @@ pub enum Kind {
     Untimely,
     /// The two ends of a one-sided operation have different elements.
     EndsDiffer,
+    /// A call was given the handle of an object that had been freed.
+    FreedHandle,
 }
 
 impl Fault {
@@ -71,6 +75,7 @@ pub fn read<S: Source>(rank: &Rank<'_, S>) -> Vec<Fault> {
             FaultKind::FAILED => Kind::Failed,
             FaultKind::UNTIMELY => Kind::Untimely,
             FaultKind::ENDS_DIFFER => Kind::EndsDiffer,
+            FaultKind::FREED_HANDLE => Kind::FreedHandle,
             _ => return None,
         };
         let number = fault.function.get().wrapping_sub(1);
@@ -86,12 +91,18 @@ pub fn read<S: Source>(rank: &Rank<'_, S>) -> Vec<Fault> {
             error: match kind {
                 Kind::Failed => Some(class(rank, fault.bytes.get())),
                 Kind::Untimely => Some(untimely(rank, number, fault)?),
+                Kind::FreedHandle => Some(object_kind(fault.bytes.get())?.to_owned()),
                 Kind::Truncated | Kind::FreedActive | Kind::EndsDiffer => None,
             },
             times: fault.times.get(),
         })
     };
     known.iter().filter_map(fault).collect()
+}
+
+/// The name of the kind of objects in a section.
+fn object_kind(section: u64) -> Option<&'static str> {
+    Some(objects::Kind::of_section(SectionKind(u32::try_from(section).ok()?))?.noun())
 }
 
 /// Why a window call was made at the wrong time.

@@ -635,7 +635,7 @@ rare_hook! {
     note { object: fh }
     bytes { }
     before { }
-    after { }
+    after { objects::datatypes::get_view(fh, etype, filetype) }
 }
 rare_hook! {
     MPI_File_iread (fh: usize, buf: *mut c_void, count: Count, datatype: A::Handle, request: *mut A::Handle)

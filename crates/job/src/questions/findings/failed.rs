@@ -88,6 +88,23 @@ pub(super) fn untimely(observations: &[Observation], whose: &Whose) -> Vec<Findi
     found.into_iter().map(finding).collect()
 }
 
+/// Returns calls that were given the handle of a freed object, whether or not the library noticed: one finding for each
+/// line.
+pub(super) fn freed(observations: &[Observation], whose: &Whose) -> Vec<Finding> {
+    let mut found = Alike::new();
+    for seen in observations {
+        for fault in seen.faults.iter().filter(|fault| fault.kind == faults::Kind::FreedHandle) {
+            let (function, place) = (fault.function.as_str(), fault.place.as_deref());
+            let Some(object) = fault.error.as_deref() else { continue };
+            found.add((function, place, object), whose.who(seen), fault.times, || {
+                let at = place.map_or_else(String::new, |place| format!(" at {place}"));
+                format!("{function}{at} was given the handle of a freed {object}")
+            });
+        }
+    }
+    found.findings(Kind::FREED_HANDLE, |(_, place, _)| *place)
+}
+
 /// Returns calls with invalid arguments that have not returned: under the default error handler the library
 /// terminates the job in them.
 pub(super) fn never_returned(observations: &[Observation], whose: &Whose) -> Vec<Finding> {
@@ -222,6 +239,23 @@ mod tests {
         let said: Vec<_> = found.iter().map(|one| (one.kind, one.sentence.as_str())).collect();
         let wanted = "ranks [0,2]: MPI_Send at a.c:7 was given count -1 (MPI_ERR_COUNT), and did not return";
         assert_eq!(said, [(Kind::CALL_FAILED, wanted)]);
+    }
+
+    #[test]
+    fn calls_with_the_handle_of_a_freed_object_are_one_finding_per_line() {
+        let used = |number: u32, times: u64| {
+            let mut seen = rank(number, "datatype", times);
+            seen.faults.iter_mut().for_each(|fault| fault.kind = faults::Kind::FreedHandle);
+            seen
+        };
+        let job = [used(0, 1), used(2, 2)];
+        let found = freed(&job, &Whose::of(&job));
+        let said: Vec<_> = found.iter().map(|one| (one.kind, one.sentence.as_str())).collect();
+        let function = job[0].faults[0].function.as_str();
+        let at = job[0].faults[0].place.as_ref().map_or_else(String::new, |place| format!(" at {place}"));
+        let wanted =
+            format!("ranks [0,2]: {function}{at} was given the handle of a freed datatype (3 times)");
+        assert_eq!(said, [(Kind::FREED_HANDLE, wanted.as_str())]);
     }
 
     #[test]

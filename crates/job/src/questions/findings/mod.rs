@@ -82,8 +82,8 @@ impl Kind {
     pub const RELIES_ON_BUFFERING: Self = Self("relies-on-buffering");
     /// A receive from any source that messages from several ranks matched.
     pub const MESSAGE_RACE: Self = Self("message-race");
-    /// Two operations of a rank, messages or collectives with a request, were under way at the same time in the same memory,
-    /// and one of them wrote it.
+    /// Two operations of a rank (messages, collectives, one-sided operations at their origin) were under way at the same
+    /// time in the same memory, or two buffers of one operation shared memory, and at least one of them was written.
     pub const BUFFER_OVERLAP: Self = Self("buffer-overlap");
     /// The program changed or released the buffer of a nonblocking send, what it sends in a collective with a request, or the
     /// buffer of a one-sided operation at its origin, before it knew that the operation was complete.
@@ -93,6 +93,8 @@ impl Kind {
     /// A call returned an error whose class indicates invalid arguments or a call at the wrong time, or had
     /// such arguments and did not return.
     pub const CALL_FAILED: Self = Self("call-failed");
+    /// A call was given the handle of an object that had been freed.
+    pub const FREED_HANDLE: Self = Self("freed-handle");
     /// A call on a window at a time at which its synchronization does not allow it, which the library let pass.
     pub const RMA_SYNCHRONIZATION: Self = Self("rma-synchronization");
     /// A one-sided operation accessed bytes outside the memory of its target.
@@ -145,6 +147,7 @@ pub fn findings(observations: &[Observation], leaks: &[Leak]) -> Vec<Finding> {
     found.extend(pending::at_finalize(observations, &whose));
     found.extend(failed::calls(observations, &whose));
     found.extend(failed::never_returned(observations, &whose));
+    found.extend(failed::freed(observations, &whose));
     found.extend(failed::untimely(observations, &whose));
     found.extend(failed::forbidden(observations, &whose));
     let apart = |who: &Members, raised: &Raised| mismatches::explain(&differ, &words, who, raised);

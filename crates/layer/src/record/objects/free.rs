@@ -5,8 +5,9 @@
 #![allow(unsafe_code)]
 
 use super::table::{Object, Table};
-use super::{Site, facts, is_null_or_unknown, output, recorder};
+use super::{Site, facts, freed, is_null_or_unknown, output, recorder};
 use crate::interpose::frame::Call;
+use crate::record::traffic::faults;
 use mpi_abi::{Abi, Handle, ObjectKind};
 use mpiscope_image::Writer;
 use mpiscope_image::objects::{Flag, kind_of};
@@ -14,6 +15,8 @@ use std::ffi::c_int;
 
 /// Lowest bit of the stash: one of several handles is released, and the object stays.
 const SHARED: u64 = 1;
+/// The stash if the handle is that of an object that was freed before.
+const AGAIN: u64 = 2;
 
 /// Before the call: marks the object.
 #[inline(always)]
@@ -21,7 +24,12 @@ pub fn before<A: Abi, T: Object>(call: &Call<A>, table: &'static Table<T>, handl
     if recorder().is_none() {
         return;
     }
-    let Some(record) = handle.and_then(|handle| table.find(handle)) else { return };
+    let Some(record) = handle.and_then(|handle| table.find(handle)) else {
+        if handle.is_some_and(|handle| freed::is_freed(table, handle)) {
+            call.stash.set(AGAIN);
+        }
+        return;
+    };
     if record.head().flags.get() & Flag::PREDEFINED.0 != 0 {
         return;
     }
@@ -46,6 +54,12 @@ pub fn after<A: Abi, T: Object>(
     last: impl FnOnce(&'static Writer, &'static T),
 ) {
     let stashed = call.stash.get();
+    if stashed == AGAIN {
+        if gone {
+            faults::freed_handle(&call.aside(), table.kind());
+        }
+        return;
+    }
     let place = (stashed & !SHARED) as usize as *const T;
     // SAFETY: null, or a record that `before` found; records stay mapped.
     let (Some(record), Some(writer)) = (unsafe { place.as_ref() }, recorder()) else { return };

@@ -25,6 +25,7 @@ pub mod errhandlers;
 pub mod facts;
 pub mod files;
 pub mod free;
+pub mod freed;
 pub mod groups;
 pub mod handle_changes;
 pub mod hash;

@@ -187,6 +187,18 @@ impl<T: Object> Table<T> {
         self.find_again(handle)
     }
 
+    /// Returns the heads of freed objects among the first `most` records.
+    pub fn tombstones(&self, writer: &'static Writer, most: u64) -> impl Iterator<Item = &'static Head> {
+        let kind = self.kind;
+        let all = (0..most).map_while(move |index| writer.record::<T>(kind, index));
+        all.map(Object::head).filter(|head| head.life.get() == Life::FREED.0)
+    }
+
+    /// The section that contains the records.
+    pub fn kind(&self) -> SectionKind {
+        self.kind
+    }
+
     #[cold]
     fn find_again(&self, handle: u64) -> Option<&'static T> {
         for tries in 1..TRIES {

@@ -9,6 +9,7 @@ use crate::record::{bytes, fortran_call_site};
 use mpi_abi::Abi;
 use mpiscope_image::derive::epochs::Open;
 use mpiscope_image::faults::{Fault, FaultKind};
+use mpiscope_image::layout::SectionKind;
 use mpiscope_image::traffic::Request;
 use std::ffi::c_int;
 
@@ -98,6 +99,25 @@ impl<A: Abi> Step<A> for Failed {
         let from = fortran_call_site::here(call);
         held.faults.note(held.writer, call, FaultKind::FAILED, from, |fault| {
             fault.bytes.set(u64::from(class.cast_unsigned()));
+        });
+    }
+}
+
+/// A call was given the handle of an object of this kind that had been freed.
+#[cold]
+pub fn freed_handle<A: Abi>(call: &Call<A>, kind: SectionKind) {
+    state::with(call, || FreedHandle { kind });
+}
+
+struct FreedHandle {
+    kind: SectionKind,
+}
+
+impl<A: Abi> Step<A> for FreedHandle {
+    fn run<const QUIET: bool>(self, held: Held<QUIET>, call: &Call<A>) {
+        let from = fortran_call_site::here(call);
+        held.faults.note(held.writer, call, FaultKind::FREED_HANDLE, from, |fault| {
+            fault.bytes.set(u64::from(self.kind.0));
         });
     }
 }

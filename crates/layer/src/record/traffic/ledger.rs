@@ -2,9 +2,12 @@
 #![allow(unsafe_code)]
 
 use super::data::Data;
+use super::faults;
 use super::probed::Probe;
 use crate::base::settings;
+use crate::interpose::frame::Call;
 use crate::record::objects::datatypes;
+use crate::record::objects::freed;
 use crate::record::objects::tables;
 use crate::record::trace;
 use mpi_abi::Abi;
@@ -83,16 +86,19 @@ pub struct Line {
 /// Computes the signature of a datatype before a message with it is recorded. The state must not be held,
 /// since the library may be queried.
 #[inline(always)]
-pub fn sign<A: Abi>(datatype: u64) {
+pub fn sign<A: Abi>(call: &Call<A>, datatype: u64) {
     if recorded() {
-        sign_now::<A>(datatype);
+        sign_now::<A>(&call.aside(), datatype);
     }
 }
 
 #[inline(never)]
-fn sign_now<A: Abi>(datatype: u64) {
+fn sign_now<A: Abi>(call: &Call<A>, datatype: u64) {
     // The signature is stored in the record.
-    let _kept = datatypes::signed::<A>(datatype);
+    let known = datatypes::signed::<A>(datatype).is_some();
+    if !known && freed::is_freed(&tables::DATATYPES, datatype) {
+        faults::freed_handle(call, SectionKind::DATATYPES);
+    }
 }
 
 impl Ledger {

@@ -1,11 +1,12 @@
-//! `MPI_Type_get_contents` returns handles of the old types, each of which the program must free.
+//! `MPI_Type_get_contents` and `MPI_File_get_view` return handles of types that exist, each of which the program must
+//! free.
 #![allow(unsafe_code)]
 
 use super::{fill, made_from};
 use crate::interpose::frame::Call;
 use crate::record::counts::Count;
 use crate::record::objects::tables::{self, DATATYPES};
-use crate::record::objects::{Site, arena, facts, succeeded};
+use crate::record::objects::{Site, arena, facts, output, succeeded};
 use mpi_abi::{Abi, Handle};
 use mpiscope_image::Writer;
 use mpiscope_image::layout::SectionKind;
@@ -35,6 +36,27 @@ pub fn get_contents<A: Abi>(
     }
 }
 
+/// `MPI_File_get_view`.
+pub fn get_view<A: Abi>(
+    call: &Call<A>,
+    result: c_int,
+    file: usize,
+    etype: *const A::Handle,
+    filetype: *const A::Handle,
+) {
+    let Some(writer) = succeeded::<A>(result) else { return };
+    let Some(view) = tables::file(file) else { return };
+    for (returned, of_view) in [(etype, view.etype.get()), (filetype, view.filetype.get())] {
+        let Some(raw) = output(returned) else { continue };
+        match DATATYPES.find(of_view) {
+            Some(old) => got(writer, Site::of(call), old, raw),
+            // The program has freed it.
+            None if DATATYPES.find(raw).is_none() => copied(writer, Site::of(call), raw, (of_view, None)),
+            None => {}
+        }
+    }
+}
+
 /// The program got a handle of an old type: the original one (MPICH), or that of a copy (Open MPI).
 fn got(writer: &'static Writer, site: Site, old: &'static Datatype, raw: u64) {
     let predefined = |record: &Datatype| record.head.flags.get() & Flag::PREDEFINED.0 != 0;
@@ -48,10 +70,15 @@ fn got(writer: &'static Writer, site: Site, old: &'static Datatype, raw: u64) {
         }
         return;
     }
+    copied(writer, site, raw, (old.head.handle.get(), Some(old)));
+}
+
+fn copied(writer: &'static Writer, site: Site, raw: u64, (handle, old): (u64, Option<&'static Datatype>)) {
     let record = DATATYPES.insert(writer, raw, site, |record| {
         fill(record, Combiner::DUP, [0; 4]);
-        made_from(writer, record, old.head.handle.get(), Some(old));
-        record.head.flags.set(old.head.flags.get() & Flag::COMMITTED.0);
+        made_from(writer, record, handle, old);
+        let committed = old.map_or(Flag::COMMITTED.0, |old| old.head.flags.get() & Flag::COMMITTED.0);
+        record.head.flags.set(committed);
     });
     if let Some(record) = record {
         facts::created(SectionKind::DATATYPES, &record.head);
