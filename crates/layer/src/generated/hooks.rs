@@ -419,7 +419,7 @@ rare_hook! {
     note { object: at(comm) }
     bytes { }
     before { objects::comms::before_free, traffic::collectives::enter(traffic::collectives::of::<A>(comm)) }
-    after { objects::comms::after_free, traffic::collectives::leave() }
+    after { objects::comms::after_free, traffic::freed::again(mpiscope_image::layout::SectionKind::COMMS), traffic::collectives::leave() }
 }
 rare_hook! {
     MPI_Comm_free_keyval (comm_keyval: *mut c_int)
@@ -1006,7 +1006,7 @@ rare_hook! {
     note { object: at(group) }
     bytes { }
     before { objects::groups::before_free }
-    after { objects::groups::after_free }
+    after { objects::groups::after_free, traffic::freed::again(mpiscope_image::layout::SectionKind::GROUPS) }
 }
 rare_hook! {
     MPI_Group_from_session_pset (session: A::Handle, pset_name: *const c_char, newgroup: *mut A::Handle)
@@ -1496,7 +1496,7 @@ rare_hook! {
     note { object: at(op) }
     bytes { }
     before { objects::ops::before_free }
-    after { objects::ops::after_free }
+    after { objects::ops::after_free, traffic::freed::again(mpiscope_image::layout::SectionKind::OPS) }
 }
 rare_hook! {
     MPI_Pack (inbuf: usize, incount: usize, datatype: A::Handle, outbuf: usize, outsize: usize, position: usize, comm: A::Handle)
@@ -2127,7 +2127,7 @@ rare_hook! {
     note { object: at(datatype) }
     bytes { }
     before { objects::datatypes::before_free }
-    after { objects::datatypes::after_free }
+    after { objects::datatypes::after_free, traffic::freed::again(mpiscope_image::layout::SectionKind::DATATYPES) }
 }
 rare_hook! {
     MPI_Type_free_keyval (type_keyval: *mut c_int)
@@ -2375,7 +2375,7 @@ rare_hook! {
     note { object: at(win) }
     bytes { }
     before { objects::windows::before_free, objects::collectives::on_window_at(win) }
-    after { objects::windows::after_free, objects::collectives::left() }
+    after { objects::windows::after_free, traffic::freed::again(mpiscope_image::layout::SectionKind::WINDOWS), objects::collectives::left() }
 }
 rare_hook! {
     MPI_Win_free_keyval (win_keyval: *mut c_int)

@@ -7,7 +7,6 @@
 use super::table::{Object, Table};
 use super::{Site, facts, freed, is_null_or_unknown, output, recorder};
 use crate::interpose::frame::Call;
-use crate::record::traffic::faults;
 use mpi_abi::{Abi, Handle, ObjectKind};
 use mpiscope_image::Writer;
 use mpiscope_image::objects::{Flag, kind_of};
@@ -16,7 +15,7 @@ use std::ffi::c_int;
 /// Lowest bit of the stash: one of several handles is released, and the object stays.
 const SHARED: u64 = 1;
 /// The stash if the handle is that of an object that was freed before.
-const AGAIN: u64 = 2;
+pub const AGAIN: u64 = 2;
 
 /// Before the call: marks the object.
 #[inline(always)]
@@ -55,9 +54,6 @@ pub fn after<A: Abi, T: Object>(
 ) {
     let stashed = call.stash.get();
     if stashed == AGAIN {
-        if gone {
-            faults::freed_handle(&call.aside(), table.kind());
-        }
         return;
     }
     let place = (stashed & !SHARED) as usize as *const T;

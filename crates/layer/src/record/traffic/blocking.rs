@@ -4,7 +4,7 @@ use super::data::Data;
 use super::envelope::{Envelope, Posted};
 use super::facts;
 use super::faults;
-use super::ledger;
+use super::freed;
 use super::lines::channel;
 use super::requests::{self, mode_of};
 use super::scratch::{self, Scratch, given, lend};
@@ -35,7 +35,7 @@ pub fn before_send<A: Abi>(
     }
     // Before taking the lock: it may query the library.
     let bytes = bytes::elements::<A>(count, datatype);
-    ledger::sign::<A>(call, datatype.raw());
+    freed::sign::<A>(call, datatype.raw());
     state::with(call, || Send { buffer: buffer as u64, count, datatype, bytes, dest, tag, comm });
 }
 
@@ -143,7 +143,7 @@ pub fn before_receive<A: Abi>(
     comm: A::Handle,
     status: &mut *mut c_void,
 ) {
-    ledger::sign::<A>(call, datatype.raw());
+    freed::sign::<A>(call, datatype.raw());
     let (buffer, count, datatype) = (buffer as u64, count.cast_unsigned(), datatype.raw());
     state::with(call, || Receive { data: (buffer, count, datatype), source, tag, comm, status });
 }

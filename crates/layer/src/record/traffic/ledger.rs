@@ -2,15 +2,10 @@
 #![allow(unsafe_code)]
 
 use super::data::Data;
-use super::faults;
 use super::probed::Probe;
 use crate::base::settings;
-use crate::interpose::frame::Call;
-use crate::record::objects::datatypes;
-use crate::record::objects::freed;
 use crate::record::objects::tables;
 use crate::record::trace;
-use mpi_abi::Abi;
 use mpiscope_image::layout::{Loss, Recording, SectionKind};
 use mpiscope_image::objects::Datatype;
 use mpiscope_image::traffic::{Entry, EntryFlag, Traffic};
@@ -81,24 +76,6 @@ pub struct Line {
     pub waited: Option<(u64, u64, u64)>,
     /// The probe that waited for it.
     pub probed: Option<Probe>,
-}
-
-/// Computes the signature of a datatype before a message with it is recorded. The state must not be held,
-/// since the library may be queried.
-#[inline(always)]
-pub fn sign<A: Abi>(call: &Call<A>, datatype: u64) {
-    if recorded() {
-        sign_now::<A>(&call.aside(), datatype);
-    }
-}
-
-#[inline(never)]
-fn sign_now<A: Abi>(call: &Call<A>, datatype: u64) {
-    // The signature is stored in the record.
-    let known = datatypes::signed::<A>(datatype).is_some();
-    if !known && freed::is_freed(&tables::DATATYPES, datatype) {
-        faults::freed_handle(call, SectionKind::DATATYPES);
-    }
 }
 
 impl Ledger {

@@ -44,6 +44,7 @@ pub mod envelope;
 pub mod facts;
 pub mod fault_ring;
 pub mod faults;
+pub mod freed;
 pub mod history;
 pub mod ledger;
 pub mod levels;

@@ -5,7 +5,7 @@ use super::contents;
 use super::data::Data;
 use super::envelope::{Envelope, Operation};
 use super::facts;
-use super::ledger;
+use super::freed;
 use super::lines::channel;
 use super::requests::{self, New};
 use super::scratch::{self, Item};
@@ -67,7 +67,7 @@ pub fn send<A: Abi>(
     }
     // Before taking the lock: it may query the library.
     let bytes = if persistent { call.take_bytes() } else { call.bytes() };
-    ledger::sign::<A>(call, datatype.raw());
+    freed::sign::<A>(call, datatype.raw());
     let (buffer, peer) = (buffer as u64, dest);
     state::with(call, || Send {
         new: New { peer, tag, count, datatype: datatype.raw(), buffer, bytes, persistent, ..New::of(kind) },
@@ -138,7 +138,7 @@ pub fn receive<A: Abi>(
     if result != A::SUCCESS {
         return;
     }
-    ledger::sign::<A>(call, datatype.raw());
+    freed::sign::<A>(call, datatype.raw());
     let (buffer, peer) = (buffer as u64, source);
     let kind = RequestKind::RECV;
     state::with(call, || Receive {
@@ -204,8 +204,8 @@ pub fn send_receive<A: Abi>(
     let (send_count, send_type, dest, send_tag) = send;
     let (buffer, count, datatype, source, tag) = receive;
     let bytes = bytes::elements::<A>(send_count, send_type);
-    ledger::sign::<A>(call, send_type.raw());
-    ledger::sign::<A>(call, datatype.raw());
+    freed::sign::<A>(call, send_type.raw());
+    freed::sign::<A>(call, datatype.raw());
     let Some(held) = hold() else { return };
     let channel = channel::<A>(&held, comm);
     let (mut entry, mut order, operation) = (0, 0, held.next_operation());
@@ -259,7 +259,7 @@ pub fn partitioned<A: Abi>(
         return;
     }
     let bytes = bytes::elements::<A>(count, datatype).wrapping_mul(u64::try_from(partitions).unwrap_or(0));
-    ledger::sign::<A>(call, datatype.raw());
+    freed::sign::<A>(call, datatype.raw());
     let Some(held) = hold() else { return };
     let new = New {
         operation: held.next_operation(),
