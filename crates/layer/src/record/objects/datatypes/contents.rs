@@ -46,11 +46,13 @@ pub fn get_view<A: Abi>(
 ) {
     let Some(writer) = succeeded::<A>(result) else { return };
     let Some(view) = tables::file(file) else { return };
-    for (returned, of_view) in [(etype, view.etype.get()), (filetype, view.filetype.get())] {
+    let both = [(etype, &view.etype, &view.etype_uid), (filetype, &view.filetype, &view.filetype_uid)];
+    for (returned, handle, uid) in both {
         let Some(raw) = output(returned) else { continue };
-        match DATATYPES.find(of_view) {
+        let of_view = handle.get();
+        // The program may have freed it, and another type may have got its handle.
+        match DATATYPES.find(of_view).filter(|old| old.head.uid.get() == uid.get()) {
             Some(old) => got(writer, Site::of(call), old, raw),
-            // The program has freed it.
             None if DATATYPES.find(raw).is_none() => copied(writer, Site::of(call), raw, (of_view, None)),
             None => {}
         }
