@@ -300,7 +300,8 @@ codes! {
         BUFFERED = 1024 => "buffered",
         /// The elements follow one another without gaps, from [`Entry::buffer`] on.
         GAPLESS = 2048 => "without gaps",
-        /// The contents of the buffer changed before the program learned that the send was complete.
+        /// The contents of the buffer of a send, or of what a collective sends, changed before the program learned that
+        /// the operation was complete. Receive: something other than its message was written into the buffer before.
         CHANGED = 4096 => "changed",
         /// The buffer could no longer be read then.
         RELEASED = 8192 => "released",
@@ -370,8 +371,9 @@ pub struct Entry {
     pub probed_in: W64,
     /// Address of the buffer that this side specified; zero if unknown, as in older images.
     pub buffer: W64,
-    /// A hash of the buffer's contents when the call that started the send returned; zero if it was not
-    /// computed, as in older images.
+    /// A hash of the buffer's contents: of a nonblocking send when the call that started it returned, of a blocking one
+    /// when it was called, of a nonblocking receive when it had completed. Zero if it was not computed, as in older
+    /// images.
     pub digest: W64,
 }
 

@@ -737,6 +737,52 @@ static void sent_with_a_freed_datatype(void)
         MPI_Recv(buffer, 2, MPI_INT, 1, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
+/* finding put_with_a_freed_datatype 2 freed-handle ranks 1 check dies says MPI_Put at */
+static void put_with_a_freed_datatype(void)
+{
+    int buffer[2] = {1, 2}, *memory;
+    MPI_Datatype pair, copy;
+    MPI_Win window;
+    MPI_Type_contiguous(2, MPI_INT, &pair);
+    MPI_Type_commit(&pair);
+    copy = pair;
+    MPI_Win_allocate(sizeof buffer, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &window);
+    MPI_Win_fence(0, window);
+    MPI_Type_free(&pair);
+    if (rank == 1)
+        MPI_Put(buffer, 1, copy, 0, 0, 2, MPI_INT, window); /* here: put_with_a_freed_datatype */
+    MPI_Win_fence(0, window);
+    MPI_Win_free(&window);
+}
+
+/* finding broadcast_with_a_freed_datatype 2 freed-handle ranks [0-1] check dies says MPI_Bcast at */
+static void broadcast_with_a_freed_datatype(void)
+{
+    int buffer[2] = {1, 2};
+    MPI_Datatype pair, copy;
+    MPI_Type_contiguous(2, MPI_INT, &pair);
+    MPI_Type_commit(&pair);
+    copy = pair;
+    MPI_Type_free(&pair);
+    MPI_Bcast(buffer, 1, copy, 0, MPI_COMM_WORLD); /* here: broadcast_with_a_freed_datatype */
+}
+
+/* finding finalized_twice 2 call-failed ranks 1 dies says was called after MPI_Finalize (MPI_ERR_OTHER), and did not return */
+static void finalized_twice(void)
+{
+    MPI_Finalize();
+    if (rank == 0)
+        exit(0);
+    MPI_Finalize(); /* here: finalized_twice */
+}
+
+/* finding never_finalized 2 not-finalized ranks [0-1] dies says ended with exit status 0 but without MPI_Finalize, last call MPI_Barrier at broken.c: */
+static void never_finalized(void)
+{
+    MPI_Barrier(MPI_COMM_WORLD);
+    _exit(0);
+}
+
 FINDINGS(initialize, F(received_and_not_waited_for), F(broadcast_left_out), F(both_send_first),
          F(sent_across_a_barrier), F(sent_in_a_ring), F(whoever_comes_first), F(gather_with_too_much_room),
          F(gatherv_of_one_too_few), F(gatherv_of_another_type), F(alltoallw_of_another_type),
@@ -751,4 +797,5 @@ FINDINGS(initialize, F(received_and_not_waited_for), F(broadcast_left_out), F(bo
          F(freed_receive), F(matched_and_left), F(partitioned_ends_differ_in_size), F(first_come_by_chance),
          F(waited_for_before_a_barrier), F(send_never_waited_for), F(two_receives_into_one_buffer),
          F(sent_and_received_in_one_buffer), F(other_type_from_a_member), F(sent_after_the_end), F(communicator_freed_twice),
-         F(sent_with_a_freed_datatype))
+         F(sent_with_a_freed_datatype), F(put_with_a_freed_datatype), F(broadcast_with_a_freed_datatype),
+         F(finalized_twice), F(never_finalized))

@@ -52,25 +52,30 @@ fn valid_arguments_are_not_reported() {
 #[test]
 fn communication_before_mpi_is_initialized_or_after_it_is_finalized_is_wrong() {
     let at = |state| wrong_in(state, "MPI_Send", [WORLD, INT, 1], 1, 0);
-    assert_eq!(at(State::STARTED), ["MPI_ERR_OTHER: MPI_COMM_WORLD before MPI_Init"]);
-    assert_eq!(at(State::FINALIZED), ["MPI_ERR_OTHER: MPI_COMM_WORLD after MPI_Finalize"]);
+    assert_eq!(at(State::STARTED), ["MPI_ERR_OTHER: given MPI_COMM_WORLD before MPI_Init"]);
+    assert_eq!(at(State::FINALIZED), ["MPI_ERR_OTHER: given MPI_COMM_WORLD after MPI_Finalize"]);
     assert_eq!(at(State::FINALIZING), [""; 0], "an attribute's callback may communicate");
     assert_eq!(at(State::INITIALIZED), [""; 0]);
     assert_eq!(wrong_in(State::FINALIZED, "MPI_Get_version", [0; 3], 0, 0), [""; 0]);
+    assert_eq!(
+        wrong_in(State::FINALIZED, "MPI_Finalize", [0; 3], 0, 0),
+        ["MPI_ERR_OTHER: called after MPI_Finalize"]
+    );
+    assert_eq!(wrong_in(State::FINALIZING, "MPI_Finalize", [0; 3], 0, 0), [""; 0]);
     assert_eq!(wrong_in(State::STARTED, "MPI_Abort", [WORLD, 0, 0], 0, 0), [""; 0]);
 }
 
 #[test]
 fn invalid_arguments_are_reported_with_their_error_class() {
     let minus_one = u64::MAX;
-    assert_eq!(wrong("MPI_Send", [WORLD, INT, minus_one], 1, 0), ["MPI_ERR_COUNT: count -1"]);
-    assert_eq!(wrong("MPI_Send", [WORLD, INT, 1], 1, -7), ["MPI_ERR_TAG: tag -7"]);
+    assert_eq!(wrong("MPI_Send", [WORLD, INT, minus_one], 1, 0), ["MPI_ERR_COUNT: given count -1"]);
+    assert_eq!(wrong("MPI_Send", [WORLD, INT, 1], 1, -7), ["MPI_ERR_TAG: given tag -7"]);
     let null = 0x0c00_0000;
-    assert_eq!(wrong("MPI_Isend", [WORLD, null, 1], 1, 0), ["MPI_ERR_TYPE: MPI_DATATYPE_NULL"]);
+    assert_eq!(wrong("MPI_Isend", [WORLD, null, 1], 1, 0), ["MPI_ERR_TYPE: given MPI_DATATYPE_NULL"]);
     let other = wrong("MPI_Recv", [WORLD, INT, 1], 7, 0);
-    assert_eq!(other, ["MPI_ERR_RANK: source 7 on MPI_COMM_WORLD with 2 ranks"]);
+    assert_eq!(other, ["MPI_ERR_RANK: given source 7 on MPI_COMM_WORLD with 2 ranks"]);
     let root = wrong("MPI_Bcast", [WORLD, INT, 1], 2, 0);
-    assert_eq!(root, ["MPI_ERR_ROOT: root 2 on MPI_COMM_WORLD with 2 ranks"]);
+    assert_eq!(root, ["MPI_ERR_ROOT: given root 2 on MPI_COMM_WORLD with 2 ranks"]);
     let comm = 0x0400_0000;
-    assert_eq!(wrong("MPI_Send", [comm, INT, minus_one], 9, 0), ["MPI_ERR_COMM: MPI_COMM_NULL"]);
+    assert_eq!(wrong("MPI_Send", [comm, INT, minus_one], 9, 0), ["MPI_ERR_COMM: given MPI_COMM_NULL"]);
 }

@@ -8,26 +8,27 @@ use super::Communicator;
 use super::communicators::Communicators;
 use super::epochs;
 use super::special::Special;
-use crate::model::objects::{Kind, Object};
+use crate::model::objects::{Kind, Lifetime, Object};
 use crate::model::rank::Rank;
 use mpi_abi::{Flags, ObjectKind, Partners, Role};
 use mpiscope_image::derive::epochs::Open;
 use mpiscope_image::layout::{Call, State};
 use mpiscope_image::{Function, Source};
 use serde::{Deserialize, Serialize};
+use std::fmt::Display;
 
-/// An argument that is invalid in any call.
+/// What is wrong with a call, whatever the library.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Wrong {
-    /// The argument, as text for users: `count -1`.
+    /// What the call was, as text for users: `given count -1`, `called after MPI_Finalize`.
     pub what: String,
     /// The error class.
     pub error: String,
 }
 
 impl Wrong {
-    fn new(error: &str, what: impl Into<String>) -> Self {
-        Self { what: what.into(), error: error.to_owned() }
+    fn given(error: &str, what: impl Display) -> Self {
+        Self { what: format!("given {what}"), error: error.to_owned() }
     }
 }
 
@@ -64,19 +65,22 @@ impl<S: Source> Given<'_, '_, S> {
         found.into_iter().flatten().collect()
     }
 
-    /// Checks for a predefined communicator before it exists, or when it no longer does. Those of sessions do
-    /// not depend on `MPI_Init`.
+    /// Checks for a predefined communicator before it exists, or when it no longer does, and for `MPI_Finalize` at such
+    /// a time. Those of sessions do not depend on `MPI_Init`.
     fn lifetime(&self) -> Option<Wrong> {
         let when = match self.rank.process().state {
             State::STARTED => "before MPI_Init",
             State::FINALIZED => "after MPI_Finalize",
             _ => return None,
         };
+        if self.function.name == "MPI_Finalize" {
+            return Some(Wrong { what: format!("called {when}"), error: "MPI_ERR_OTHER".to_owned() });
+        }
         let is_comm =
             self.function.fields.object == Some(ObjectKind::COMM) && self.function.name != "MPI_Abort";
         let handle = self.record.object.get();
         let name = self.rank.objects().predefined().name(Kind::Communicator, handle).filter(|_| is_comm)?;
-        Some(Wrong::new("MPI_ERR_OTHER", format!("{name} {when}")))
+        Some(Wrong::given("MPI_ERR_OTHER", format!("{name} {when}")))
     }
 
     /// Checks for a null or freed communicator, window or file.
@@ -90,10 +94,25 @@ impl<S: Source> Given<'_, '_, S> {
         };
         let handle = self.record.object.get();
         if let Some(null) = self.null(kind, handle) {
-            return Some(Wrong::new(error, null));
+            return Some(Wrong::given(error, null));
         }
-        let freed = kind == ObjectKind::COMM && self.communicators.was_freed(handle);
-        freed.then(|| Wrong::new(error, format!("a {what} that it had freed")))
+        let freed = match kind {
+            ObjectKind::COMM => self.communicators.was_freed(handle),
+            _ => self.was_freed(kind, handle),
+        };
+        freed.then(|| Wrong::given(error, format!("a {what} that it had freed")))
+    }
+
+    /// Whether the handle is that of an object that was freed before the call.
+    fn was_freed(&self, kind: ObjectKind, handle: u64) -> bool {
+        let (objects, kinds) = (self.rank.objects(), Kind::ALL.iter().copied());
+        let mut found = kinds.filter(|known| known.object_kind() == Some(kind));
+        let Some(Ok(object)) = found.next().map(|kind| objects.object(kind, handle)) else { return false };
+        // Another thread may free an object that the call is using.
+        let begun = objects.seconds(self.record.since.get());
+        let common = object.common();
+        let is_gone = matches!(common.standing, Lifetime::Freed | Lifetime::Marked);
+        is_gone && common.freed.as_ref().is_some_and(|freed| freed.seconds < begun)
     }
 
     /// Checks for a window call outside the epoch it needs, or inside one that excludes it.
@@ -113,13 +132,13 @@ impl<S: Source> Given<'_, '_, S> {
         // The handle may differ between ranks that make the same mistake.
         let named = self.rank.reference(ObjectKind::WIN, handle).filter(|window| window.name.is_some());
         let on = named.map_or_else(|| "a window".to_owned(), |window| window.label());
-        Some(Wrong::new("MPI_ERR_RMA_SYNC", format!("{on} {what}")))
+        Some(Wrong::given("MPI_ERR_RMA_SYNC", format!("{on} {what}")))
     }
 
     fn count(&self) -> Option<Wrong> {
         let count = self.record.count.get().cast_signed();
         let wrong = self.function.fields.count && count < 0;
-        wrong.then(|| Wrong::new("MPI_ERR_COUNT", format!("count {count}")))
+        wrong.then(|| Wrong::given("MPI_ERR_COUNT", format!("count {count}")))
     }
 
     /// Checks the datatype of functions that have one that is significant on every process and for every
@@ -133,17 +152,22 @@ impl<S: Source> Given<'_, '_, S> {
             Partners::ROOT => properties.flags.has(Flags::ALIKE) && self.in_one_group(),
             _ => fields.op && self.in_one_group(),
         };
+        let handle = self.record.datatype.get();
+        // What is not significant may be null, but is hardly the handle of a freed object.
+        let may_be_freed = single || properties.partners != Partners::ROOT;
+        if fields.datatype && may_be_freed && self.was_freed(ObjectKind::DATATYPE, handle) {
+            return Some(Wrong::given("MPI_ERR_TYPE", "a datatype that it had freed"));
+        }
         if !fields.datatype || !single {
             return None;
         }
-        let handle = self.record.datatype.get();
         if let Some(null) = self.null(ObjectKind::DATATYPE, handle) {
-            return Some(Wrong::new("MPI_ERR_TYPE", null));
+            return Some(Wrong::given("MPI_ERR_TYPE", null));
         }
         let Ok(Object::Datatype(datatype)) = self.rank.objects().object(Kind::Datatype, handle) else {
             return None;
         };
-        (!datatype.committed).then(|| Wrong::new("MPI_ERR_TYPE", "a datatype that was not committed"))
+        (!datatype.committed).then(|| Wrong::given("MPI_ERR_TYPE", "a datatype that was not committed"))
     }
 
     fn peer(&self) -> Option<Wrong> {
@@ -180,7 +204,7 @@ impl<S: Source> Given<'_, '_, S> {
         };
         let said = self.rank.peer(rank).unwrap_or_else(|| rank.to_string());
         let on = format!("{what} {said} on {} with {size} ranks", comm.name);
-        (!meant && size > 0).then(|| Wrong::new(error, on))
+        (!meant && size > 0).then(|| Wrong::given(error, on))
     }
 
     /// On intercommunicators, processes in the root's group other than the root may pass anything.
@@ -215,19 +239,22 @@ impl<S: Source> Given<'_, '_, S> {
         } else {
             received.filter(|tag| bad(*tag, true))
         };
-        wrong.map(|tag| Wrong::new("MPI_ERR_TAG", format!("tag {}", self.rank.tag(tag))))
+        wrong.map(|tag| Wrong::given("MPI_ERR_TAG", format!("tag {}", self.rank.tag(tag))))
     }
 
     fn op(&self) -> Option<Wrong> {
-        let op = self.record.extra.get(2).filter(|_| self.function.fields.op && self.in_one_group())?;
-        Some(Wrong::new("MPI_ERR_OP", self.null(ObjectKind::OP, op.get())?))
+        let op = self.record.extra.get(2).filter(|_| self.function.fields.op && self.in_one_group())?.get();
+        if self.was_freed(ObjectKind::OP, op) {
+            return Some(Wrong::given("MPI_ERR_OP", "an operation that it had freed"));
+        }
+        Some(Wrong::given("MPI_ERR_OP", self.null(ObjectKind::OP, op)?))
     }
 
     /// Calls that complete requests accept null ones.
     fn request(&self) -> Option<Wrong> {
         let needs_one = ["MPI_Request_free", "MPI_Start", "MPI_Cancel"].contains(&&*self.function.name);
         let null = self.null(ObjectKind::REQUEST, self.record.request.get()).filter(|_| needs_one)?;
-        Some(Wrong::new("MPI_ERR_REQUEST", null))
+        Some(Wrong::given("MPI_ERR_REQUEST", null))
     }
 
     /// Returns the name of a handle that is null.

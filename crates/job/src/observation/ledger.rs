@@ -67,6 +67,8 @@ pub struct Line {
     pub flags: u32,
     /// Address of the buffer; zero if unknown.
     pub buffer: u64,
+    /// See [`Entry::digest`].
+    pub digest: u64,
     /// Handle of the datatype.
     pub datatype: u64,
     /// Return address of the call that started it.
@@ -255,6 +257,7 @@ impl Line {
             failed: has(EntryFlag::ERROR),
             flags: entry.flags.get(),
             buffer: entry.buffer.get(),
+            digest: entry.digest.get(),
             datatype: entry.datatype.get(),
             from: entry.from.get(),
             is_started: entry.posted.get() != 0,
@@ -273,7 +276,7 @@ impl Line {
         self.flags & flag.0 != 0
     }
 
-    /// What became of the buffer of a send before the program knew that it was complete.
+    /// What became of the buffer before the program knew that the operation was complete.
     #[must_use]
     pub fn misuse(&self) -> Option<Misuse> {
         Misuse::of(self.is(EntryFlag::CHANGED), self.is(EntryFlag::RELEASED))

@@ -137,6 +137,9 @@ pub struct Observation {
     /// Its one-sided calls, likewise.
     #[serde(skip)]
     pub one_sided: Option<Box<OneSided>>,
+    /// Whether it ended with exit status 0 although `MPI_Finalize` had not returned.
+    #[serde(skip)]
+    pub left: bool,
     /// Its most recent window locks.
     #[serde(skip)]
     pub locks: Vec<Locks>,

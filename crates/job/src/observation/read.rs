@@ -33,6 +33,7 @@ pub fn observe<S: Source>(rank: &Rank<'_, S>, context: &dyn Context) -> Observat
     let on_objects = collective_objects::read(rank, &communicators);
     let ended = context.ended().filter(|_| !process.finalized());
     let mut observation = Observation {
+        left: false,
         returned: None,
         clock_error_ns: None,
         job: process.job.clone(),

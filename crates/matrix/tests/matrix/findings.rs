@@ -26,7 +26,7 @@ struct Source {
     comment: (&'static str, &'static str),
 }
 
-static SOURCES: [Source; 6] = [
+static SOURCES: [Source; 7] = [
     Source { file: "broken.c", program: "broken", needs: Needs::Nothing, comment: ("/* ", " */") },
     Source {
         file: "broken_buffers.c",
@@ -43,6 +43,12 @@ static SOURCES: [Source; 6] = [
     Source {
         file: "broken_creations.c",
         program: "broken_creations",
+        needs: Needs::Nothing,
+        comment: ("/* ", " */"),
+    },
+    Source {
+        file: "broken_receives.c",
+        program: "broken_receives",
         needs: Needs::Nothing,
         comment: ("/* ", " */"),
     },
@@ -67,11 +73,12 @@ struct Expected {
 }
 
 /// Correct programs, and their contents.
-const CORRECT: [(&str, &str); 5] = [
+const CORRECT: [(&str, &str); 6] = [
     ("collectives_agree", "collectives_that_agree"),
     ("given_up", "sends_that_were_given_up"),
     ("ordered_buffers", "buffers_that_are_reused_in_time"),
     ("ordered_collective_buffers", "buffers_of_collectives_that_are_reused_in_time"),
+    ("ordered_receives", "receive_buffers_that_are_used_in_time"),
     ("ordered_rma", "one_sided_operations_that_are_ordered"),
 ];
 

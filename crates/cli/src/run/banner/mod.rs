@@ -294,11 +294,12 @@ fn most_waiting(report: &JobReport) -> Option<String> {
     Some(format!("  most waiting: {}", report.waits.foremost(LEAST_WAIT)?))
 }
 
-/// Lists problems of the run other than leaks: at most three lines.
+/// Lists problems of the run, at most three lines, except those that have lines of their own: leaks and how ranks ended.
 fn findings(report: &JobReport) -> Vec<String> {
     const MOST: usize = 3;
+    const ELSEWHERE: [Kind; 2] = [Kind::NOT_FREED, Kind::NOT_FINALIZED];
     let wrong: Vec<&Finding> =
-        report.findings.iter().filter(|finding| finding.kind != Kind::NOT_FREED).collect();
+        report.findings.iter().filter(|finding| !ELSEWHERE.contains(&finding.kind)).collect();
     let shown = if wrong.len() > MOST { MOST - 1 } else { MOST };
     let mut lines: Vec<String> =
         wrong.iter().take(shown).map(|finding| format!("  finding: {}", finding.sentence)).collect();

@@ -33,9 +33,10 @@ pub struct Observed {
 }
 
 impl Observed {
-    /// Takes its observation, with the time at which it was made: there will be no other.
+    /// Takes its observation, with the time at which it was made and how it ended: there will be no other.
     pub(super) fn last(&mut self) -> Option<Observation> {
         let mut seen = self.observation.take()?;
+        seen.left = self.ending == Some(Ending::Exit(0)) && !self.process.finalized();
         let looked_ns = self.process.clock.end_ns();
         // The clock of another host is known for the time at which its processes end.
         let known = self.ended_ns.is_some() || seen.clock_error_ns.is_none();

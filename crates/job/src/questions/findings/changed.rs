@@ -1,8 +1,8 @@
-//! Buffers of nonblocking sends, and of collectives with a request, that changed or were released before the program
-//! knew that the operations were complete.
+//! Buffers that the program changed or released before it knew that their operations were complete: of nonblocking
+//! messages, and of what collectives with a request send.
 //!
-//! The layer compares their contents and marks the entries. If another operation that writes the same memory was
-//! active at the same time, it may have changed them, and [`overlaps`](super::overlaps) reports that instead.
+//! The layer compares their contents and marks the entries. If another operation that writes the same memory was active
+//! at the same time, it may have changed them, and [`overlaps`](super::overlaps) reports that instead.
 
 use super::alike::Alike;
 use super::overlaps::{Operation, described, written_over};
@@ -11,28 +11,42 @@ use crate::observation::Observation;
 use crate::observation::ledger::{Called, Line, Misuse};
 use std::collections::HashSet;
 
-/// Returns the operations whose buffers the program itself changed.
-fn changed(seen: &Observation) -> Vec<&Line> {
-    let ledger = seen.ledger.iter();
-    let all = ledger.flat_map(|ledger| ledger.sent.lines.iter().chain(&ledger.collective.lines));
-    let mut lines: Vec<_> = all.filter(|line| line.misuse().is_some()).collect();
+/// Lines of a process by address.
+pub(super) type Lines = HashSet<*const Line>;
+
+/// Returns the messages and collectives of a process into whose buffers another operation wrote meanwhile.
+pub(super) fn written_over_in(seen: &Observation) -> Lines {
+    let line = |operation: Operation<'_>| match operation {
+        Operation::Line(line) => Some(std::ptr::from_ref(line)),
+        Operation::OneSided(_) => None,
+    };
+    written_over(seen).into_iter().filter_map(line).collect()
+}
+
+/// Returns the operations whose buffers the program itself changed, each with whether it receives.
+fn changed(seen: &Observation) -> Vec<(&Line, bool)> {
+    let ledger = seen.ledger.as_deref();
+    let (sent, received) = (ledger.map(|ledger| &ledger.sent), ledger.map(|ledger| &ledger.received));
+    let collective = ledger.map(|ledger| &ledger.collective);
+    let rings = [(sent, false), (received, true), (collective, false)];
+    let all = rings.into_iter().flat_map(|(ring, receives)| {
+        ring.into_iter().flat_map(move |ring| ring.lines.iter().map(move |line| (line, receives)))
+    });
+    let mut lines: Vec<_> = all.filter(|(line, _)| line.misuse().is_some()).collect();
     if !lines.is_empty() {
-        let written_over: HashSet<_> = written_over(seen).into_iter().filter_map(address_of_line).collect();
-        lines.retain(|line| !written_over.contains(&std::ptr::from_ref(*line)));
+        let written_over = written_over_in(seen);
+        lines.retain(|(line, _)| !written_over.contains(&std::ptr::from_ref(*line)));
     }
     lines
 }
 
-fn address_of_line(operation: Operation<'_>) -> Option<*const Line> {
-    match operation {
-        Operation::Line(line) => Some(line),
-        Operation::OneSided(_) => None,
-    }
+fn said(line: &Line, receives: bool) -> Option<String> {
+    Some(sentence(line.misuse()?, &described(line, receives), completed(line)))
 }
 
-fn said(line: &Line) -> Option<String> {
-    let completed = line.waited.as_ref().map(|waited| &*waited.call);
-    Some(sentence(line.misuse()?, &described(line, false), completed))
+/// Returns the call that completed an operation.
+pub(super) fn completed(line: &Line) -> Option<&Called> {
+    line.waited.as_ref().map(|waited| &*waited.call)
 }
 
 /// Describes the error in an operation and the call that completed it.
@@ -46,16 +60,16 @@ pub(super) fn sentence(misuse: Misuse, operation: &str, completed: Option<&Calle
     format!("the buffer of {operation} was {was} before {before}")
 }
 
-/// Returns one finding for each line that sent such messages.
+/// Returns one finding for each line that started such operations.
 pub(super) fn changes(observations: &[Observation], whose: &Whose) -> Vec<Finding> {
     let mut found = Alike::new();
     for seen in observations {
-        for line in changed(seen) {
-            let Some(said) = said(line) else { continue };
-            found.add(line.named.place.as_deref(), whose.who(seen), 1, || said);
+        for (line, receives) in changed(seen) {
+            let Some(said) = said(line, receives) else { continue };
+            found.add((line.named.place.as_deref(), receives), whose.who(seen), 1, || said);
         }
     }
-    found.findings(Kind::BUFFER_CHANGED, |place| *place)
+    found.findings(Kind::BUFFER_CHANGED, |(place, _)| *place)
 }
 
 #[cfg(test)]

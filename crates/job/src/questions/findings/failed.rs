@@ -4,7 +4,7 @@
 use super::alike::Alike;
 use super::{Finding, Kind, Whose};
 use crate::jobs::worlds::Members;
-use crate::observation::{Fault, Forbidden, Observation, Raised, Wrong, did_not_return, faults};
+use crate::observation::{Call, Fault, Forbidden, Observation, Raised, Wrong, did_not_return, faults};
 use std::collections::BTreeMap;
 
 /// Error classes that indicate invalid arguments or a call at the wrong time. A correct program may encounter
@@ -110,7 +110,13 @@ pub(super) fn freed(observations: &[Observation], whose: &Whose) -> Vec<Finding>
 pub(super) fn never_returned(observations: &[Observation], whose: &Whose) -> Vec<Finding> {
     let mut found: BTreeMap<(&str, Option<&str>, &Wrong), Members> = BTreeMap::new();
     for seen in observations {
+        // With --check that was seen before the call, whether or not it returns.
+        let is_known = |call: &&Call| {
+            let mut used = seen.faults.iter().filter(|fault| fault.kind == faults::Kind::FreedHandle);
+            used.any(|fault| fault.function == call.function && fault.place == call.place)
+        };
         let calls = seen.threads.iter().filter_map(|thread| thread.call.as_ref());
+        let calls = calls.filter(|call| !is_known(call));
         for (call, wrong) in calls.flat_map(|call| call.wrong.iter().map(move |wrong| (call, wrong))) {
             let line = (call.function.as_str(), call.place.as_deref(), wrong);
             found.entry(line).or_default().join(whose.who(seen));
@@ -121,10 +127,7 @@ pub(super) fn never_returned(observations: &[Observation], whose: &Whose) -> Vec
         let Wrong { what, error } = wrong;
         Finding {
             kind: Kind::CALL_FAILED,
-            sentence: format!(
-                "{}: {function}{at} was given {what} ({error}), and did not return",
-                ranks.named()
-            ),
+            sentence: format!("{}: {function}{at} was {what} ({error}), and did not return", ranks.named()),
             ranks,
             line: place.map(str::to_owned),
         }
@@ -193,7 +196,7 @@ pub(super) fn raised(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::observation::{Call, LastLook, Thread};
+    use crate::observation::{LastLook, Thread};
 
     fn rank(rank: u32, error: &str, times: u64) -> Observation {
         let fault = Fault {
@@ -234,7 +237,7 @@ mod tests {
             let thread = Thread { call: Some(call), ..Thread::default() };
             Observation { threads: vec![thread], faults: Vec::new(), ..rank(number, "", 1) }
         };
-        let jobs = [inside(0, "count -1"), inside(2, "count -1"), rank(1, "MPI_ERR_OTHER", 1)];
+        let jobs = [inside(0, "given count -1"), inside(2, "given count -1"), rank(1, "MPI_ERR_OTHER", 1)];
         let found = never_returned(&jobs, &Whose::of(&jobs));
         let said: Vec<_> = found.iter().map(|one| (one.kind, one.sentence.as_str())).collect();
         let wanted = "ranks [0,2]: MPI_Send at a.c:7 was given count -1 (MPI_ERR_COUNT), and did not return";
@@ -320,7 +323,7 @@ mod tests {
         assert_eq!((found(&truncated, &[]), found(&truncated, &[known])), (1, 0));
         let mut given = [failing(0, "MPI_ERR_COUNT", 10)];
         let call = given[0].threads[0].call.as_mut().unwrap();
-        call.wrong.push(Wrong { what: "count -1".into(), error: "MPI_ERR_COUNT".into() });
+        call.wrong.push(Wrong { what: "given count -1".into(), error: "MPI_ERR_COUNT".into() });
         assert_eq!(found(&given, &[]), 0);
     }
 

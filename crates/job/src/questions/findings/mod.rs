@@ -10,13 +10,14 @@
 //!                                                         ├─► ranks that would wait for each other without buffering
 //!                                                         ├─► receives from any source that other messages matched too
 //!                                                         ├─► messages of one rank that shared memory
-//!                                                         └─► buffers that changed while they were being sent
+//!                                                         └─► buffers that changed while they were in use
 //! one-sided calls of all ranks, likewise ─────────────────┬─► operations outside the target's memory
 //!                                                         └─► operations on the same bytes that nothing orders
 //! faults observed in calls ─┬───────────────────────────────► truncated messages, requests freed while active, failed calls
 //!                           └───────────────────────────────► calls on windows outside their epochs
 //! objects that were not freed ──────────────────────────────► leaked handles, requests never completed
 //! pending operations at MPI_Finalize ───────────────────────► finalized with work pending
+//! processes that exited without it ─────────────────────────► not finalized
 //! ranks from the launcher, and those in the worlds ─────────► not one job
 //! ```
 //!
@@ -27,6 +28,7 @@ mod absent;
 mod alike;
 mod changed;
 mod creations;
+mod delivered;
 mod failed;
 mod learned;
 #[cfg(test)]
@@ -85,8 +87,8 @@ impl Kind {
     /// Two operations of a rank (messages, collectives, one-sided operations at their origin) were under way at the same
     /// time in the same memory, or two buffers of one operation shared memory, and at least one of them was written.
     pub const BUFFER_OVERLAP: Self = Self("buffer-overlap");
-    /// The program changed or released the buffer of a nonblocking send, what it sends in a collective with a request, or the
-    /// buffer of a one-sided operation at its origin, before it knew that the operation was complete.
+    /// The program changed or released the buffer of a nonblocking message, what it sends in a collective with a request, or
+    /// the buffer of a one-sided operation at its origin, before it knew that the operation was complete.
     pub const BUFFER_CHANGED: Self = Self("buffer-changed");
     /// A request was freed while its operation was active.
     pub const REQUEST_FREED_ACTIVE: Self = Self("request-freed-active");
@@ -106,6 +108,8 @@ impl Kind {
     pub const THREAD_LEVEL: Self = Self("thread-level");
     /// A launcher started the processes as one job, but each is alone in its world.
     pub const NOT_ONE_JOB: Self = Self("not-one-job");
+    /// A process ended with exit status 0, but without `MPI_Finalize`.
+    pub const NOT_FINALIZED: Self = Self("not-finalized");
     /// `MPI_Finalize` was called before something that must be completed first.
     pub const WORK_PENDING: Self = Self("finalize-with-work-pending");
 }
@@ -142,9 +146,11 @@ pub fn findings(observations: &[Observation], leaks: &[Leak]) -> Vec<Finding> {
     found.extend(races::wildcards(observations, &words));
     found.extend(overlaps::overlaps(observations, &whose));
     found.extend(changed::changes(observations, &whose));
+    found.extend(delivered::otherwise(observations, &words, &whose));
     found.extend(rma::operations(observations, &words));
     found.extend(pending::freed_active(observations, &whose));
     found.extend(pending::at_finalize(observations, &whose));
+    found.extend(pending::never_finalized(observations, &whose));
     found.extend(failed::calls(observations, &whose));
     found.extend(failed::never_returned(observations, &whose));
     found.extend(failed::freed(observations, &whose));

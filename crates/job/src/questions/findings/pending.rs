@@ -1,5 +1,6 @@
-//! Operations still active when the program freed their requests, overwrote the handles, or finalized.
+//! Operations still active when the program freed their requests or finalized, and processes that did not finalize.
 
+use super::alike::Alike;
 use super::{Finding, Kind, Whose};
 use crate::jobs::worlds::Members;
 use crate::observation::faults;
@@ -45,6 +46,19 @@ pub(super) fn untold(observations: &[Observation], whose: &Whose) -> Vec<(Member
 pub fn finalizes(seen: &Observation) -> bool {
     let mut calls = seen.threads.iter().filter_map(|thread| thread.call.as_ref());
     calls.any(|call| call.function == "MPI_Finalize")
+}
+
+/// Returns ranks that ended as if all were well, but without `MPI_Finalize`: one finding for each line.
+pub(super) fn never_finalized(observations: &[Observation], whose: &Whose) -> Vec<Finding> {
+    let mut found = Alike::new();
+    for seen in observations.iter().filter(|seen| seen.left && seen.stage == Stage::Running) {
+        let after = seen.threads.first().map_or("", |thread| &*thread.after);
+        found.add(after, whose.who(seen), 1, || match after {
+            "" => "ended with exit status 0 but without MPI_Finalize".to_owned(),
+            after => format!("ended with exit status 0 but without MPI_Finalize, last call {after}"),
+        });
+    }
+    found.findings(Kind::NOT_FINALIZED, |_| None)
 }
 
 /// Returns ranks that called `MPI_Finalize` before completing something they should have, one finding for

@@ -37,7 +37,7 @@ pub fn failed(words: &Words<'_>, snapshot: &Snapshot, blocked: &Blocked) -> Vec<
                     failed.error
                 ),
                 Outcome::Given(given) => {
-                    format!("{}{at} was given {given} ({})", failed.function, failed.error)
+                    format!("{}{at} was {given} ({})", failed.function, failed.error)
                 }
                 Outcome::Raised => did_not_return(&failed.function, failed.place.as_deref(), &failed.error),
                 Outcome::Forbidden(said) => said.to_string(),

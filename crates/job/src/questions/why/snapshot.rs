@@ -211,7 +211,7 @@ pub enum Outcome {
     WentOn,
     /// It was a receive shorter than its message, and the program went on.
     Short,
-    /// It has not returned, and was given this.
+    /// It has not returned, and something is wrong with it: `given count -1`.
     Given(Arc<str>),
     /// The library has found the error, and its error handler has not returned.
     Raised,

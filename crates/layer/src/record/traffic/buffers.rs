@@ -14,6 +14,8 @@
 use super::contents;
 use super::data::Data;
 use super::facts::{self, MOST_BUFFERS as MOST};
+use super::faults;
+use super::freed;
 use super::ledger::Line;
 use super::scratch;
 use super::state::{State, hold};
@@ -24,7 +26,7 @@ use crate::record::counts::{Counts, plausible};
 use crate::record::fortran_call_site;
 use crate::record::objects::{ask, comms, datatypes, tables};
 use mpi_abi::{Abi, FunctionId, Handle, f};
-use mpiscope_image::layout::{Loss, Thread};
+use mpiscope_image::layout::{Loss, SectionKind, Thread};
 use mpiscope_image::objects::{Datatype, Flag};
 use mpiscope_image::traffic::{Entry, EntryFlag, Request, RequestKind};
 use std::ffi::c_int;
@@ -98,6 +100,8 @@ struct Buffers<A: Abi> {
     operation: FunctionId,
     blocks: [Block; MOST],
     len: usize,
+    /// Whether a datatype has been freed.
+    is_freed: bool,
 }
 
 impl<A: Abi> Buffers<A> {
@@ -111,7 +115,8 @@ impl<A: Abi> Buffers<A> {
             comms::may_ask_about::<A>(comm)
         };
         let operation = call.function().operation();
-        (known && call.since != 0).then(|| Self { comm, operation, blocks: [Block::default(); MOST], len: 0 })
+        let blocks = [Block::default(); MOST];
+        (known && call.since != 0).then(|| Self { comm, operation, blocks, len: 0, is_freed: false })
     }
 
     #[inline(never)]
@@ -228,8 +233,9 @@ impl<A: Abi> Buffers<A> {
     #[inline(never)]
     fn add(&mut self, address: u64, count: u64, datatype: A::Handle, is_written: bool) {
         let bytes = bytes::elements::<A>(i64::try_from(count).unwrap_or(0), datatype);
-        let is_dense = datatypes::signed::<A>(datatype.raw()).is_some_and(Datatype::is_one_element);
         let datatype = datatype.raw();
+        self.is_freed |= !freed::sign_one::<A>(datatype);
+        let is_dense = datatypes::signed::<A>(datatype).is_some_and(Datatype::is_one_element);
         if let Some(to) = self.blocks.get_mut(self.len).filter(|_| bytes != 0) {
             *to = Block { address, count, datatype, bytes, is_dense, is_written };
             self.len += 1;
@@ -281,6 +287,9 @@ impl<A: Abi> Buffers<A> {
     /// Makes the entries.
     #[inline(never)]
     fn record(&self, call: &Call<A>, request: *const A::Handle) {
+        if self.is_freed {
+            faults::freed_handle(call, SectionKind::DATATYPES);
+        }
         let Some(held) = hold() else { return };
         if request.is_null() {
             return self.record_blocking(&held, call);

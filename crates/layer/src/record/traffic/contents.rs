@@ -2,6 +2,9 @@
 //! of one-sided operations (12.3) stay unchanged until the program knows that the operations are complete.
 //!
 //! A hash of the buffer is taken when the operation has been started and again when it is known to be complete.
+//! What blocking sends send and nonblocking receives have received is hashed, too, so that a reader can compare both
+//! ends of a message; see also [`watched`](super::watched).
+//!
 //! The kernel is asked first whether each page can be read, so that memory of other kinds, such as that of a GPU,
 //! is left out and memory that the program has released does no harm. (A thread that releases the buffer of an
 //! operation while another one completes it breaks the library as well.)
@@ -26,11 +29,23 @@ pub fn recorded() -> bool {
     settings::records(Recording::CONTENTS)
 }
 
-/// A send or a collective was started, and this is its entry in the ledger.
+/// A send or a collective with a request was started, or a blocking send is about to begin, and this is its entry in
+/// the ledger.
 #[inline(never)]
 pub fn sent(entry: &Entry) {
-    const OTHER: u32 = EntryFlag::BLOCKING.0 | EntryFlag::PARTITIONED.0 | EntryFlag::WRITTEN.0;
-    let is_known = entry.flags.get() & (EntryFlag::GAPLESS.0 | OTHER) == EntryFlag::GAPLESS.0;
+    const OTHER: u32 = EntryFlag::PARTITIONED.0 | EntryFlag::WRITTEN.0;
+    hash_unless(entry, OTHER);
+}
+
+/// A receive has completed, and this is its entry in the ledger.
+#[inline(never)]
+pub fn received(entry: &Entry) {
+    const OTHER: u32 = EntryFlag::PARTITIONED.0 | EntryFlag::BLOCKING.0 | EntryFlag::ERROR.0;
+    hash_unless(entry, OTHER);
+}
+
+fn hash_unless(entry: &Entry, other: u32) {
+    let is_known = entry.flags.get() & (EntryFlag::GAPLESS.0 | other) == EntryFlag::GAPLESS.0;
     if is_known && entry.buffer.get() != 0 && entry.bytes.get() != 0 {
         entry.digest.set(digest(entry.buffer.get(), entry.bytes.get()).unwrap_or(0));
     }
@@ -39,7 +54,7 @@ pub fn sent(entry: &Entry) {
 /// This call shows the program that the operation is complete. The entry must be open.
 #[inline(always)]
 pub fn completed<A: Abi>(entry: &Entry, call: &Call<A>) {
-    // A send that is complete at start completes in the call that starts it.
+    // A send that blocks or is complete at start completes in the call that starts it.
     if entry.digest.get() != 0 && entry.posted.get() != call.since {
         compare(entry);
     }
@@ -112,19 +127,18 @@ fn digest(address: u64, bytes: u64) -> Option<u64> {
     Some(hash.max(1))
 }
 
-/// Adds the bytes of a piece, page by page.
-fn within_pages(mut hash: u64, mut at: u64, len: u64) -> Option<u64> {
-    let end = at + len;
-    while at < end {
-        let next = (at / PIECE + 1).saturating_mul(PIECE).min(end);
-        if !own_memory::is_readable(at as usize) {
-            return None;
-        }
-        // SAFETY: all of it is on a page that can be read.
-        hash = unsafe { add(hash, at as *const u8, (next - at) as usize) };
-        at = next;
-    }
-    Some(hash)
+/// Adds the bytes of a piece, in a way that does not depend on where pages begin: the other end of a message is elsewhere.
+fn within_pages(hash: u64, at: u64, len: u64) -> Option<u64> {
+    // SAFETY: all of it can be read.
+    is_readable(at, len).then(|| unsafe { add(hash, at as *const u8, len as usize) })
+}
+
+/// Whether all bytes from an address on can be read.
+pub fn is_readable(at: u64, len: u64) -> bool {
+    let Some(last) = at.checked_add(len.saturating_sub(1)) else { return false };
+    let pages = at / PIECE + 1..=last / PIECE;
+    own_memory::is_readable(at as usize)
+        && pages.into_iter().all(|page| own_memory::is_readable((page * PIECE) as usize))
 }
 
 /// Adds bytes to a hash. They may change meanwhile.
@@ -182,6 +196,17 @@ mod tests {
             buffer[place] = 7;
         }
         assert_eq!(hash(&buffer), before);
+    }
+
+    #[test]
+    fn the_hash_does_not_depend_on_where_the_buffer_is() {
+        let text: Vec<u8> = (0..3 * PIECE).map(|at| (at % 251) as u8).collect();
+        let mut at_other_places = vec![0; text.len() + 100];
+        for shift in [1, 8, 77] {
+            at_other_places[shift..shift + text.len()].copy_from_slice(&text);
+            let moved = digest(at_other_places.as_ptr() as u64 + shift as u64, text.len() as u64);
+            assert_eq!(moved, digest(text.as_ptr() as u64, text.len() as u64));
+        }
     }
 
     #[test]

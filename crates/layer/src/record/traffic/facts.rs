@@ -152,6 +152,7 @@ pub fn send_completed<A: Abi, const QUIET: bool>(
 pub fn buffer_used(held: &State, line: &Line) -> u64 {
     let number = held.ledger.collective(held.writer, held.totals, line);
     if line.posted != 0
+        && line.flags & EntryFlag::BLOCKING.0 == 0
         && let Some(entry) = held.ledger.collective.entry(&held.totals.ledger_collective, number)
     {
         contents::sent(entry);
@@ -404,7 +405,12 @@ pub fn receive_told<A: Abi, const QUIET: bool>(
             )),
             probed: held.probed.take(Found { order: posted.order, ..from.found() }, posted.at),
         };
-        held.ledger.received(held.writer, totals, &line);
+        let number = held.ledger.received(held.writer, totals, &line);
+        if contents::recorded()
+            && let Some(entry) = held.ledger.received.entry(&totals.ledger_received, number)
+        {
+            contents::received(entry);
+        }
     }
 }
 
@@ -482,6 +488,9 @@ pub fn request_started<const QUIET: bool>(held: Held<QUIET>, request: &Request) 
     let totals = held.totals;
     totals.started.add_mine(1);
     rise::<QUIET>(&PENDING, &totals.pending, &totals.pending_high, || request.started());
+    if !QUIET && contents::recorded() {
+        held.watched.started(request);
+    }
 }
 
 /// An operation was complete when its request was created; its handle is shared by many requests.

@@ -23,15 +23,21 @@ pub fn again<A: Abi>(call: &Call<A>, result: c_int, kind: SectionKind) {
 #[inline(always)]
 pub fn sign<A: Abi>(call: &Call<A>, datatype: u64) {
     if ledger::recorded() {
-        sign_now::<A>(&call.aside(), datatype);
+        sign_all::<A>(&call.aside(), [datatype]);
     }
 }
 
+/// The same for all datatypes of a call, while messages are recorded.
 #[inline(never)]
-fn sign_now<A: Abi>(call: &Call<A>, datatype: u64) {
-    // The signature is stored in the record.
-    let known = datatypes::signed::<A>(datatype).is_some();
-    if !known && freed::is_freed(&tables::DATATYPES, datatype) {
+pub fn sign_all<A: Abi>(call: &Call<A>, datatypes: impl IntoIterator<Item = u64>) {
+    // Each signature is stored in its record.
+    if datatypes.into_iter().filter(|datatype| !sign_one::<A>(*datatype)).count() != 0 {
         faults::freed_handle(call, SectionKind::DATATYPES);
     }
+}
+
+/// Computes the signature of a datatype. Returns false if it has been freed.
+#[inline(never)]
+pub fn sign_one<A: Abi>(datatype: u64) -> bool {
+    datatypes::signed::<A>(datatype).is_some() || !freed::is_freed(&tables::DATATYPES, datatype)
 }

@@ -86,11 +86,11 @@ impl Ledger {
         self.sent.write(writer, &totals.ledger_sent, line)
     }
 
-    /// Adds a message received.
+    /// Adds a message received. Returns its position, counted without wrapping, plus one.
     #[inline(always)]
-    pub fn received(&self, writer: &'static Writer, totals: &Traffic, line: &Line) {
+    pub fn received(&self, writer: &'static Writer, totals: &Traffic, line: &Line) -> u64 {
         self.make(writer, totals);
-        self.received.write(writer, &totals.ledger_received, line);
+        self.received.write(writer, &totals.ledger_received, line)
     }
 
     #[inline(always)]

@@ -9,7 +9,7 @@
 //! | [`envelope`], [`channel`], [`operations`] | what the hooks know of a message, a communicator, an operation |
 //! | [`lines`], [`comm_cache`], [`peers`], [`spare_peers`] | looking up communicators; messages exchanged with each rank |
 //! | [`ledger`], [`recent`] | rings of messages, if they are recorded one by one; rings of the last envelopes, always |
-//! | [`contents`], [`buffers`] | whether buffers stay unchanged until operations are complete; the buffers of collectives |
+//! | [`contents`], [`watched`], [`buffers`] | whether buffers stay unchanged until operations are complete; the buffers of collectives |
 //! | [`history`], [`rings`], [`totals`] | the last collectives of each communicator; their total contributions and expectations |
 //! | [`faults`], [`fault_ring`] | errors seen in calls |
 //! | [`orphans`] | receives that the program freed while they were active: when they end |
@@ -71,6 +71,7 @@ pub mod status;
 pub mod table;
 pub mod totals;
 pub mod wait_listener;
+pub mod watched;
 
 mod start;
 

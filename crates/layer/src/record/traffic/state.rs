@@ -13,6 +13,7 @@ use super::recent;
 use super::status::Sizes;
 use super::table::Table;
 use super::wait_listener;
+use super::watched::Watched;
 use crate::base::{image, settings};
 use crate::events;
 use crate::interpose::frame::Call;
@@ -58,6 +59,8 @@ pub struct State {
     pub orphans: Orphans,
     /// Probes whose message has not been received yet.
     pub probed: Probed,
+    /// Receives whose buffers are compared.
+    pub watched: Watched,
     /// Envelopes of the last messages sent.
     pub recently_sent: recent::Ring,
     /// Envelopes of the last messages received.
@@ -129,6 +132,7 @@ impl State {
             faults: Faults::default(),
             orphans: Orphans::default(),
             probed: Probed::default(),
+            watched: Watched::new(),
             recently_sent,
             recently_received,
             null_request,

@@ -61,10 +61,10 @@ fn pairs(seen: &Observation) -> Vec<(Use<'_>, Use<'_>)> {
     found
 }
 
-/// Returns the operations during which another one wrote into the buffer that they read.
+/// Returns the operations during which another one wrote into their buffer.
 pub(super) fn written_over(seen: &Observation) -> Vec<Operation<'_>> {
-    let all = pairs(seen).into_iter().flat_map(|(one, other)| [one, other]);
-    all.filter(|one| !one.writes).map(|one| one.operation).collect()
+    let all = pairs(seen).into_iter().flat_map(|(one, other)| [(one, other), (other, one)]);
+    all.filter(|(_, by)| by.writes).map(|(one, _)| one.operation).collect()
 }
 
 /// Describes a pair.

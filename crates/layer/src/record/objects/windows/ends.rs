@@ -7,7 +7,7 @@ use crate::record::bytes;
 use crate::record::counts::Count;
 use crate::record::objects::datatypes::signed;
 use crate::record::objects::{ops, succeeded, tables};
-use crate::record::traffic::faults;
+use crate::record::traffic::{faults, freed};
 use mpi_abi::{Abi, Handle, f};
 use mpiscope_image::objects::{Datatype, Window};
 use mpiscope_image::signature::Signature;
@@ -95,6 +95,7 @@ fn seen<A: Abi>(
 ) {
     let (Some(_), Some(window)) = (succeeded::<A>(result), tables::window::<A>(win)) else { return };
     let [origin, target] = ends;
+    freed::sign_all::<A>(call, [origin, fetched, target].map(|end| end.1));
     if !compare(call, [origin, target], rank, window) {
         compare(call, [fetched, target], rank, window);
     }

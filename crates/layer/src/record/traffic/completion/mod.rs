@@ -20,10 +20,12 @@ pub use any::*;
 pub use one::*;
 pub use status::*;
 
+use super::contents;
 use super::polling;
 use super::requests::{complete, finish};
 use super::scratch::{self, Item, Scratch, lend_many};
 use super::state::{Held, State, hold};
+use super::watched;
 use crate::interpose::frame::Call;
 use mpi_abi::{Abi, Flags};
 use mpiscope_image::objects::Flag;
@@ -37,6 +39,9 @@ fn look<const QUIET: bool>(held: Held<QUIET>, handle: u64) -> Item {
         return Item::default();
     }
     let Some(request) = held.requests.find(handle) else { return Item::default() };
+    if !QUIET && contents::recorded() {
+        held.watched.asked(request);
+    }
     // The mark is for other threads.
     if !QUIET && !request.is(Flag::SHARED_HANDLE) {
         request.head.flags.set(request.head.flags.get() | Flag::WAITED.0);
@@ -134,6 +139,7 @@ fn remember<A: Abi>(
         }
     } else {
         scratch.handles.extend((0..count).map(|index| scratch::element(array, index)));
+        scratch.handles.iter().for_each(|handle| watched::asked(&held, *handle));
     }
     if let Some(statuses) = statuses {
         lend_many::<A>(scratch, statuses, count);

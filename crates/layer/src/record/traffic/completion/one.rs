@@ -5,6 +5,7 @@ use crate::interpose::frame::Call;
 use crate::record::traffic::requests::complete;
 use crate::record::traffic::scratch::{self, Item, given, lend};
 use crate::record::traffic::state::{self, Held, Step, hold};
+use crate::record::traffic::watched;
 use mpi_abi::Abi;
 use std::ffi::{c_int, c_void};
 
@@ -76,7 +77,12 @@ pub fn before_test<A: Abi>(
     let (Some(held), Some(scratch)) = (hold(), scratch::of(call)) else { return };
     let handle = scratch::pointed(*request);
     scratch.tests_nothing = handle == held.null_request;
-    scratch.single = if held.is_multiple() { look(*held, handle) } else { Item::Handle(handle) };
+    scratch.single = if held.is_multiple() {
+        look(*held, handle)
+    } else {
+        watched::asked(&held, handle);
+        Item::Handle(handle)
+    };
     lend::<A>(scratch, status);
 }
 

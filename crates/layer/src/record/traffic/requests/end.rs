@@ -4,6 +4,7 @@ use super::{bury, give_back, is_shared, release, untrack};
 use crate::interpose::frame::Call;
 use crate::record::bytes;
 use crate::record::sites;
+use crate::record::traffic::contents;
 use crate::record::traffic::data::Data;
 use crate::record::traffic::envelope::{Envelope, Posted};
 use crate::record::traffic::facts;
@@ -176,7 +177,8 @@ fn receive_ended<A: Abi, const QUIET: bool>(
         faults::truncated::<A>(&held, call, from, bytes, &Data::of(request));
     }
     let known = if from.rank == named.rank { peer } else { None };
-    let told = move || (posted(request), mode_of::<A>(kind, named) | failed::<A>(error));
+    let written = if !QUIET && contents::recorded() { held.watched.completed(request) } else { 0 };
+    let told = move || (posted(request), mode_of::<A>(kind, named) | failed::<A>(error) | written);
     received(held, from, (bytes, from_call), known, call, told);
     (from.rank, from.tag, bytes)
 }
