@@ -148,6 +148,10 @@ fn started(fill: impl FnOnce()) {
 /// `MPI_Finalize`.
 pub fn before_finalize<A: Abi>(_: &Call<A>) {
     let (Some(writer), Some(process)) = (image::writer(), process::record()) else { return };
+    if writer.header().state.get() == State::FINALIZED.0 {
+        // An error of the program, which must remain visible: most libraries end the process.
+        return;
+    }
     let begun = clock::now();
     image_memory::tell_if_full();
     modules::list(writer);

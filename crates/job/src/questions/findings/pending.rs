@@ -1,6 +1,5 @@
 //! Operations still active when the program freed their requests or finalized, and processes that did not finalize.
 
-use super::alike::Alike;
 use super::{Finding, Kind, Whose};
 use crate::jobs::worlds::Members;
 use crate::observation::faults;
@@ -50,15 +49,17 @@ pub fn finalizes(seen: &Observation) -> bool {
 
 /// Returns ranks that ended as if all were well, but without `MPI_Finalize`: one finding for each line.
 pub(super) fn never_finalized(observations: &[Observation], whose: &Whose) -> Vec<Finding> {
-    let mut found = Alike::new();
+    let mut found: BTreeMap<&str, Members> = BTreeMap::new();
     for seen in observations.iter().filter(|seen| seen.left && seen.stage == Stage::Running) {
         let after = seen.threads.first().map_or("", |thread| &*thread.after);
-        found.add(after, whose.who(seen), 1, || match after {
-            "" => "ended with exit status 0 but without MPI_Finalize".to_owned(),
-            after => format!("ended with exit status 0 but without MPI_Finalize, last call {after}"),
-        });
+        found.entry(after).or_default().join(whose.who(seen));
     }
-    found.findings(Kind::NOT_FINALIZED, |_| None)
+    let finding = |(after, ranks): (&str, Members)| {
+        let last = if after.is_empty() { String::new() } else { format!(", last call {after}") };
+        let sentence = format!("{}: ended with exit status 0 but without MPI_Finalize{last}", ranks.named());
+        Finding { kind: Kind::NOT_FINALIZED, ranks, line: None, sentence }
+    };
+    found.into_iter().map(finding).collect()
 }
 
 /// Returns ranks that called `MPI_Finalize` before completing something they should have, one finding for
