@@ -192,11 +192,12 @@ fn messages(trace: &JobTrace, comms: &mut Communicators<'_>) -> (BTreeMap<Where,
         let comm = comms.number(message.comm, &message.object);
         let (from, to) = (comms.member(comm, sent.rank), comms.member(comm, received.rank));
         let (tag, bytes) = (tag.cast_unsigned(), *bytes);
-        // One request for each end: numbers are unique only within a location.
+        // One request for each end: both may lie in one location, of a rank that sends to itself.
         let other = |one: Option<(usize, usize)>, two: Option<(usize, usize)>| {
-            (one.is_some() && two.is_some() && one != two).then_some(number)
+            one.is_some() && two.is_some() && one != two
         };
-        let (of_send, of_receive) = (other(sent.call, *done), other(*posted, received.call));
+        let of_send = other(sent.call, *done).then_some(2 * number);
+        let of_receive = other(*posted, received.call).then_some(2 * number - 1);
         let send = Event::Send { to, comm, tag, bytes, request: of_send };
         match (sent.call, message.sent_ns) {
             (Some((thread, call)), _) => {
