@@ -6,6 +6,7 @@
 //! of the current step at any moment follows from both.
 
 use crate::observation::{Collective, History};
+use crate::performance::waits::MARK;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -22,8 +23,6 @@ const LEAST_TIMES: usize = 3;
 const AGREE: f64 = 0.8;
 /// A run with fewer iterations is not divided into them.
 const LEAST_ITERATIONS: f64 = 4.0;
-/// Marks the start of an iteration, with a level of 2 or more.
-const MARKED_BY: &str = "MPI_Pcontrol";
 /// Maximum number of collectives remembered across samples, for longer periods.
 const MOST_RECENT: usize = 512;
 /// Maximum number of functions named for a period.
@@ -125,7 +124,7 @@ impl Repetitions {
         mean_s.is_finite().then(|| Iterations {
             count: last as u64 + 1,
             collectives: 0,
-            functions: vec![MARKED_BY.to_owned()],
+            functions: vec![MARK.to_owned()],
             mean_s,
             marks,
         })
@@ -304,7 +303,7 @@ impl Iterations {
     /// Describes how they were found, as text for users.
     pub fn sentence(&self) -> String {
         if self.collectives == 0 {
-            return format!("{} iterations, marked by {MARKED_BY}", self.count);
+            return format!("{} iterations, marked by {MARK}", self.count);
         }
         let mut names: Vec<&str> = self.functions.iter().take(MOST_NAMES).map(String::as_str).collect();
         names.extend((self.functions.len() > MOST_NAMES).then_some("..."));
