@@ -63,9 +63,13 @@ pub fn metrics(options: &Options) -> Result<ExitCode> {
         let read = while_working("reading the ranks", || text(options, &mut reported));
         let (text, errors) = match (read, &options.file) {
             // The job has ended: its last values must not stay in the file, as if it still ran.
-            (Err(why), Some(path)) if written => {
+            (Err(_), Some(path)) if written => {
                 whole_file::write(path, Families::new().text()?.as_bytes())?;
-                complain("metrics", &format!("{why:#}; {} has no metrics any more", path.display()));
+                let job = options.target.as_deref().unwrap_or_default().display();
+                complain(
+                    "metrics",
+                    &format!("{job} runs no longer; {} has no metrics any more", path.display()),
+                );
                 return Ok(ExitCode::from(exit::FINE));
             }
             (read, _) => read?,
