@@ -3,6 +3,7 @@
 use super::side::Side;
 use super::stats::{corrected, mean, variance, welch};
 use crate::report::sections::name_of;
+use mpiscope_job::base::total::total;
 use mpiscope_job::performance::report::JobReport;
 use mpiscope_job::performance::waits::Cause;
 use serde::Serialize;
@@ -95,13 +96,7 @@ impl Comparison {
     /// Compares two sides.
     pub fn new(a: &Side, b: &Side, chance: f64) -> Self {
         let wall = each("wall time", a, b, |report| report.wall_s);
-        let mut whole = vec![
-            each("MPI share", a, b, |report| report.mpi_share.unwrap_or(0.0)),
-            each("polling share", a, b, |report| report.polling_share.unwrap_or(0.0)),
-            each("load balance", a, b, |report| report.load_balance.unwrap_or(0.0)),
-            each("communication efficiency", a, b, |report| report.communication_efficiency.unwrap_or(0.0)),
-            each("parallel efficiency", a, b, |report| report.parallel_efficiency.unwrap_or(0.0)),
-        ];
+        let mut whole: Vec<Quantity> = WHOLE.iter().filter_map(|(name, of)| known(name, a, b, of)).collect();
         let least = LEAST * wall.before.max(wall.after);
         let mut functions = functions(a, b);
         functions.retain(|quantity| quantity.before.max(quantity.after) >= least);
@@ -160,6 +155,26 @@ fn each(name: &str, a: &Side, b: &Side, of: impl Fn(&JobReport) -> f64) -> Quant
     Quantity::of(name, &values(a), &values(b))
 }
 
+/// A share or efficiency of a run, if known.
+type Share = fn(&JobReport) -> Option<f64>;
+
+/// The shares and efficiencies compared.
+const WHOLE: [(&str, Share); 7] = [
+    ("MPI share", |report| report.mpi_share),
+    ("polling share", |report| report.polling_share),
+    ("load balance", |report| report.load_balance),
+    ("communication efficiency", |report| report.communication_efficiency),
+    ("serialization efficiency", |report| report.serialisation_efficiency),
+    ("transfer efficiency", |report| report.transfer_efficiency),
+    ("parallel efficiency", |report| report.parallel_efficiency),
+];
+
+/// Compares what is known of all runs: what is unknown is not zero.
+fn known(name: &str, a: &Side, b: &Side, of: &Share) -> Option<Quantity> {
+    let values = |side: &Side| side.reports.iter().map(of).collect::<Option<Vec<_>>>();
+    Some(Quantity::of(name, &values(a)?, &values(b)?))
+}
+
 /// Name for the time outside MPI in a list of functions.
 pub const OUTSIDE: &str = "(not in MPI)";
 
@@ -176,7 +191,7 @@ fn functions(a: &Side, b: &Side) -> Vec<Quantity> {
         report.functions.iter().find(|f| f.name == name).map_or(0.0, |f| f.total.seconds()) / of_rank(report)
     };
     let outside = |report: &JobReport| {
-        let all: f64 = report.functions.iter().map(|f| f.total.seconds()).sum();
+        let all = total(report.functions.iter().map(|f| f.total.seconds()));
         (report.thread_s - all).max(0.0) / of_rank(report)
     };
     let mut rest = each(OUTSIDE, a, b, outside);
@@ -204,7 +219,7 @@ fn sites(a: &Side, b: &Side) -> Vec<Quantity> {
     let inside = |report: &JobReport, (function, place): (&str, &str)| {
         let own =
             report.call_sites.sites.iter().filter(|site| site.function == function && site.place == place);
-        own.map(|site| site.totals.seconds()).sum::<f64>() / report.ranks.len().max(1) as f64
+        total(own.map(|site| site.totals.seconds())) / report.ranks.len().max(1) as f64
     };
     keys.into_iter()
         .map(|key| each(&format!("{} at {}", key.0, key.1), a, b, |report| inside(report, key)))
@@ -219,7 +234,7 @@ fn causes(a: &Side, b: &Side) -> Vec<Quantity> {
     let names: BTreeSet<String> = reports().flat_map(|report| &report.waits.causes).map(named).collect();
     let cost = |report: &JobReport, name: &str| {
         let own = report.waits.causes.iter().filter(|cause| named(cause) == name);
-        own.map(|cause| cause.seconds).sum::<f64>() / report.ranks.len().max(1) as f64
+        total(own.map(|cause| cause.seconds)) / report.ranks.len().max(1) as f64
     };
     names.iter().map(|name| each(name, a, b, |report| cost(report, name))).collect()
 }
@@ -335,6 +350,20 @@ mod tests {
         assert!(!single.slower && single.wall.chance.is_none());
         let noisy = Comparison::new(&side("a", &[1.0, 9.0, 4.0]), &side("b", &[2.0, 10.0, 5.0]), 0.05);
         assert!(!noisy.slower && noisy.wall.chance.is_some_and(|chance| chance > 0.5), "{:?}", noisy.wall);
+    }
+
+    #[test]
+    fn an_efficiency_that_is_unknown_in_a_run_is_not_compared() {
+        let with = |balance: Option<f64>, transfer: Option<f64>| {
+            let mut side = side("a", &[1.0]);
+            (side.reports[0].load_balance, side.reports[0].transfer_efficiency) = (balance, transfer);
+            side
+        };
+        let found = Comparison::new(&with(Some(0.5), Some(0.75)), &with(None, Some(0.25)), 0.05);
+        let names: Vec<(&str, f64)> =
+            found.whole.iter().map(|one| (one.name.as_str(), one.difference)).collect();
+        assert!(names.contains(&("transfer efficiency", -0.5)), "{names:?}");
+        assert!(!names.iter().any(|(name, _)| *name == "load balance"), "{names:?}");
     }
 
     #[test]

@@ -74,11 +74,32 @@ fn answer(found: &Comparison) -> String {
     let size = format!("B is {:.1} % {how} than A ({times})", part.abs());
     let Some(chance) = wall.chance else { return format!("{size}, in single runs; {}", where_to(found)) };
     if !wall.is_real(found.chance) {
-        return format!(
-            "no difference beyond chance: {size}, which happens by chance with probability {chance:.2}"
+        let size = format!("{size}, which happens by chance with probability {chance:.2}");
+        return parts(found).map_or_else(
+            || format!("no difference beyond chance: {size}"),
+            |parts| format!("no difference of the wall time beyond chance, but of {parts}: {size}"),
         );
     }
     format!("{size}, which happens by chance with probability {}; {}", probability(chance), where_to(found))
+}
+
+/// Names the parts of the run that differ by more than chance, if any.
+fn parts(found: &Comparison) -> Option<String> {
+    let lists = [
+        (&found.whole, ["share", "shares"]),
+        (&found.functions, ["function", "functions"]),
+        (&found.sites, ["place", "places"]),
+        (&found.causes, ["cause of waiting", "causes of waiting"]),
+        (&found.ranks, ["rank", "ranks"]),
+    ];
+    let real = |list: &[Quantity]| list.iter().filter(|quantity| quantity.is_real(found.chance)).count();
+    let named = |(list, [one, more]): (&Vec<Quantity>, [&str; 2])| match real(list) {
+        0 => None,
+        1 => Some(format!("1 {one}")),
+        count => Some(format!("{count} {more}")),
+    };
+    let parts: Vec<String> = lists.into_iter().filter_map(named).collect();
+    (!parts.is_empty()).then(|| parts.join(", "))
 }
 
 /// Returns the largest difference in the direction of the whole.
@@ -207,6 +228,32 @@ mod tests {
         let (near, tables) = answered(&[2.0], &[2.0001]);
         assert!(tables > 0 && near == "A and B take the same time (2.00 s to 2.00 s)", "{near}");
         assert!(answered(&[2.0], &[2.2]).0.starts_with("B is 10.0 % slower than A"));
+    }
+
+    #[test]
+    fn parts_that_differ_are_announced_even_if_the_wall_time_does_not() {
+        let side = |walls: &[f64], waited: f64| {
+            let mut side = side(walls);
+            for (number, report) in side.reports.iter_mut().enumerate() {
+                report.functions = vec![FunctionReport {
+                    name: "MPI_Barrier".into(),
+                    total: Calls {
+                        count: 1,
+                        time_s: Some(waited + 0.01 * number as f64),
+                        ..Calls::default()
+                    },
+                    min: Default::default(),
+                    max: Default::default(),
+                }];
+            }
+            side
+        };
+        let noisy = [3.0, 5.0, 9.0];
+        let found = Comparison::new(&side(&noisy, 1.0), &side(&noisy, 1.0), 0.05);
+        assert!(!answer(&found).contains("but of"), "{}", answer(&found));
+        let found = Comparison::new(&side(&noisy, 1.0), &side(&[3.0, 5.0, 9.5], 2.0), 0.05);
+        let wanted = "no difference of the wall time beyond chance, but of 1 function: B is 2.9 % slower";
+        assert!(answer(&found).starts_with(wanted), "{}", answer(&found));
     }
 
     #[test]

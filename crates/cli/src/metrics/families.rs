@@ -9,12 +9,40 @@ use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::{Registry, Unit};
+use std::collections::HashMap;
 use std::sync::atomic::AtomicU64;
 
 type Labels = Vec<(String, String)>;
 type Real = Family<Labels, Gauge<f64, AtomicU64>>;
 type Seconds = Family<Labels, Counter<f64, AtomicU64>>;
 type Count = Family<Labels, Counter>;
+
+/// Microseconds in a second: the resolution of times, far above the error of the clock's rate.
+const MICRO: f64 = 1e6;
+
+/// What was reported of the counters, so that they never decrease: a reader takes a smaller value for a restart
+/// from zero. Times are converted with the clock's rate, which becomes more exact as the job runs; and a process
+/// whose records are gone takes its counts with it.
+#[derive(Default)]
+pub struct Reported {
+    before: HashMap<(&'static str, Labels), u64>,
+    now: HashMap<(&'static str, Labels), u64>,
+}
+
+impl Reported {
+    /// Returns the value, or the one reported before if that is larger.
+    fn at_least(&mut self, family: &'static str, labels: &Labels, value: u64) -> u64 {
+        let key = (family, labels.clone());
+        let value = self.before.get(&key).map_or(value, |before| value.max(*before));
+        self.now.insert(key, value);
+        value
+    }
+
+    /// Begins another report. Jobs that are no longer there are forgotten.
+    pub fn next(&mut self) {
+        self.before = std::mem::take(&mut self.now);
+    }
+}
 
 /// All metric families.
 pub struct Families {
@@ -81,16 +109,13 @@ impl Families {
 
     /// Adds the metrics of a job. Users choose the names of their jobs, so a name is unique only with the id of
     /// the user.
-    pub fn add(&self, job: &str, owner: u32, seen: &JobSnapshot) {
+    pub fn add(&self, job: &str, owner: u32, seen: &JobSnapshot, reported: &mut Reported) {
         let report = &seen.report;
         let own: Labels = vec![("job".to_owned(), job.to_owned()), ("uid".to_owned(), owner.to_string())];
         let set = |family: &Real, value: f64| {
             family.get_or_create(&own).set(value);
         };
         let rate = |family: &Real, value: Option<f64>| value.into_iter().for_each(|value| set(family, value));
-        let count = |family: &Count, value: u64| {
-            family.get_or_create(&own).inc_by(value);
-        };
         let mut about = own.clone();
         let words = [
             ("command", &report.command),
@@ -110,22 +135,32 @@ impl Families {
         set(&self.pending, messages.pending as f64);
         let memory = report.sections.memory.iter().filter_map(|rank| rank.placement.as_ref());
         set(&self.resident, total(memory.map(|placement| placement.resident as f64)));
-        count(&self.messages, messages.sent);
-        count(&self.sent, report.sent);
-        count(&self.received, report.received);
-        count(&self.lost, report.lost);
-        let seconds = |family: &Seconds, value: f64| {
-            family.get_or_create(&own).inc_by(value);
+        let mut count = |family: &Count, name, labels: &Labels, value| {
+            family.get_or_create(labels).inc_by(reported.at_least(name, labels, value));
         };
-        seconds(&self.thread, report.thread_s);
-        seconds(&self.mpi, total(report.ranks.iter().map(|rank| rank.mpi_s)));
-        seconds(&self.polling, total(report.ranks.iter().map(|rank| rank.polling_share * rank.thread_s)));
-        for function in &report.functions {
+        count(&self.messages, "messages", &own, messages.sent);
+        count(&self.sent, "sent", &own, report.sent);
+        count(&self.received, "received", &own, report.received);
+        count(&self.lost, "lost", &own, report.lost);
+        let by_function = |name: &str| {
             let mut labels = own.clone();
-            labels.push(("function".to_owned(), function.name.clone()));
-            self.calls.get_or_create(&labels).inc_by(function.total.count);
+            labels.push(("function".to_owned(), name.to_owned()));
+            labels
+        };
+        for function in &report.functions {
+            count(&self.calls, "calls", &by_function(&function.name), function.total.count);
+        }
+        let mut seconds = |family: &Seconds, name, labels: &Labels, value: f64| {
+            let microseconds = reported.at_least(name, labels, (value * MICRO).round() as u64);
+            family.get_or_create(labels).inc_by(microseconds as f64 / MICRO);
+        };
+        seconds(&self.thread, "thread", &own, report.thread_s);
+        seconds(&self.mpi, "mpi", &own, total(report.ranks.iter().map(|rank| rank.mpi_s)));
+        let polling = total(report.ranks.iter().map(|rank| rank.polling_share * rank.thread_s));
+        seconds(&self.polling, "polling", &own, polling);
+        for function in &report.functions {
             if let Some(time) = function.total.time_s {
-                self.call.get_or_create(&labels).inc_by(time);
+                seconds(&self.call, "call", &by_function(&function.name), time);
             }
         }
     }
@@ -175,7 +210,7 @@ mod tests {
         for owner in [1000, 1001] {
             let report = JobReport::new("./a".into(), Vec::new());
             let seen = JobSnapshot { report, statuses: Vec::new(), silent: 0, errors: Vec::new() };
-            families.add("same", owner, &seen);
+            families.add("same", owner, &seen, &mut Reported::default());
         }
         let text = families.text().unwrap();
         for uid in ["1000", "1001"] {
@@ -189,7 +224,7 @@ mod tests {
         let report = JobReport::new("./a \"b\"\n".into(), Vec::new());
         let families = Families::new();
         let seen = JobSnapshot { report, statuses: Vec::new(), silent: 0, errors: Vec::new() };
-        families.add("j-1", 1000, &seen);
+        families.add("j-1", 1000, &seen, &mut Reported::default());
         let text = families.text().unwrap();
         for line in [
             "# TYPE mpiscope_mpi_seconds counter",
@@ -202,5 +237,29 @@ mod tests {
             assert!(text.lines().any(|known| known == line), "{line}: {text}");
         }
         assert!(text.contains(r#"command="./a \"b\"\n""#) && text.ends_with("# EOF\n"), "{text}");
+    }
+
+    #[test]
+    fn counters_never_decrease_while_a_job_is_there() {
+        let mut reported = Reported::default();
+        let mut shown = |seconds: f64, sent: u64| {
+            reported.next();
+            let mut report = JobReport::new("./a".into(), Vec::new());
+            (report.thread_s, report.sent) = (seconds, sent);
+            let seen = JobSnapshot { report, statuses: Vec::new(), silent: 0, errors: Vec::new() };
+            let families = Families::new();
+            families.add("j", 0, &seen, &mut reported);
+            let text = families.text().unwrap();
+            let value = |name: &str| {
+                let line = text.lines().find(|line| line.starts_with(name)).unwrap();
+                line.rsplit(' ').next().unwrap().to_owned()
+            };
+            (value("mpiscope_thread_seconds_total"), value("mpiscope_sent_bytes_total"))
+        };
+        let pair = |seconds: &str, sent: &str| (seconds.to_owned(), sent.to_owned());
+        assert_eq!(shown(0.717_828_257_78, 10), pair("0.717828", "10"));
+        assert_eq!(shown(0.717_828_257_75, 10), pair("0.717828", "10"));
+        assert_eq!(shown(0.5, 4), pair("0.717828", "10"));
+        assert_eq!(shown(2.25, 11), pair("2.25", "11"));
     }
 }

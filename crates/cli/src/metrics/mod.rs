@@ -10,7 +10,7 @@ use crate::seconds::{self, DAY};
 use crate::selection::{self, Target};
 use crate::whole_file;
 use anyhow::{Context, Result, bail};
-use families::Families;
+use families::{Families, Reported};
 use mpiscope_job::jobs::discover::discover;
 use mpiscope_job::jobs::job::Job;
 use mpiscope_job::jobs::live_process::Reader;
@@ -49,22 +49,37 @@ pub struct Options {
 /// Prints, writes or serves the metrics.
 pub fn metrics(options: &Options) -> Result<ExitCode> {
     if let Some(address) = options.listen {
-        let mut known = Vec::new();
-        return serve::serve(address, || {
-            let (text, errors) = text(options)?;
+        let (mut known, mut reported) = (Vec::new(), Reported::default());
+        return serve::serve(address, move || {
+            let (text, errors) = text(options, &mut reported)?;
             // Not at every request: a host may stay silent for days.
             errors.iter().filter(|why| !known.contains(*why)).for_each(|why| complain("metrics", why));
             known = errors;
             Ok(text)
         });
     }
+    let (mut reported, mut written) = (Reported::default(), false);
     loop {
-        let (text, errors) = while_working("reading the ranks", || text(options))?;
+        let read = while_working("reading the ranks", || text(options, &mut reported));
+        let (text, errors) = match (read, &options.file) {
+            // The job has ended: its last values must not stay in the file, as if it still ran.
+            (Err(_), Some(path)) if written => {
+                whole_file::write(path, Families::new().text()?.as_bytes())?;
+                let job = options.target.as_deref().unwrap_or_default().display();
+                complain(
+                    "metrics",
+                    &format!("{job} runs no longer; {} has no metrics any more", path.display()),
+                );
+                return Ok(ExitCode::from(exit::FINE));
+            }
+            (read, _) => read?,
+        };
         match &options.file {
             None => io::stdout().lock().write_all(text.as_bytes()).context(NOT_WRITTEN)?,
             Some(path) => whole_file::write(path, text.as_bytes())?,
         }
         errors.iter().for_each(|why| complain("metrics", why));
+        written = true;
         let Some(pause) = options.every else {
             return Ok(ExitCode::from(if errors.is_empty() { exit::FINE } else { exit::PROBLEM }));
         };
@@ -73,8 +88,9 @@ pub fn metrics(options: &Options) -> Result<ExitCode> {
 }
 
 /// Returns the current metrics, and what could not be read.
-fn text(options: &Options) -> Result<(String, Vec<String>)> {
+fn text(options: &Options, reported: &mut Reported) -> Result<(String, Vec<String>)> {
     let families = Families::new();
+    reported.next();
     let mut errors = Vec::new();
     for mut job in jobs(options.target.as_deref())? {
         let elsewhere = options.host_scope.join(&mut job, Duration::ZERO, false);
@@ -82,7 +98,7 @@ fn text(options: &Options) -> Result<(String, Vec<String>)> {
         errors.extend(elsewhere.not_seen);
         errors.extend(found.errors.iter().cloned());
         if !found.report.ranks.is_empty() {
-            families.add(&job.name, job.owner, &found);
+            families.add(&job.name, job.owner, &found, reported);
         }
     }
     Ok((families.text()?, errors))

@@ -19,8 +19,8 @@ pub fn shorten(text: &str, width: usize) -> String {
 }
 
 /// Wraps the text into lines of at most `width` columns, indenting all but the first. Lines break at spaces,
-/// or else after a joint: a character that separates parts of paths, sets and source lines. Text without
-/// either is cut anywhere.
+/// or else after a joint: a character that separates parts of paths, sets and source lines, or else after an
+/// underscore. Text without any of them is cut anywhere.
 #[must_use]
 pub fn wrap(text: &str, width: usize, indent: usize) -> Vec<String> {
     let width = width.max(1);
@@ -83,11 +83,8 @@ fn cut(text: &str, room: usize) -> (&str, &str) {
     let joint = joints(text).rfind(behind).or_else(|| head.rfind(':').map(|at| at + 1).filter(behind));
     // Do not break at a space if that leaves the line mostly empty.
     let blank = blank.filter(|at| joint.is_none() || *at >= head.len() / 3);
-    let end = match (blank, joint) {
-        (Some(blank), _) => blank,
-        (None, Some(joint)) => joint,
-        (None, None) => head.len(),
-    };
+    let part = || head.rfind('_').map(|at| at + 1).filter(behind);
+    let end = blank.or(joint).or_else(part).unwrap_or(head.len());
     let (line, next) = text.split_at(end);
     (line, next.trim_start_matches(' '))
 }

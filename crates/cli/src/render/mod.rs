@@ -20,7 +20,7 @@ mod table;
 mod terminal;
 
 pub use escape::escape;
-pub use fit::shorten;
+pub use fit::{display_width, shorten};
 pub use pager::{Paged, refuse as refuse_pager};
 pub use progress::while_working;
 pub use quantity::{ESTIMATED, age, bytes, count, duration, moment, span, time_of_calls};

@@ -2,7 +2,7 @@
 
 use super::sections::messages::size;
 use super::sections::{name_of, peers};
-use crate::render::bytes;
+use crate::render::{bytes, escape};
 use maud::{Markup, html};
 use mpiscope_job::RankReport;
 use mpiscope_job::performance::report::JobReport;
@@ -58,33 +58,43 @@ pub fn first_of(ranks: usize) -> String {
     if ranks > MOST_ROWS { format!("; the first {MOST_ROWS} of {ranks} ranks") } else { String::new() }
 }
 
-/// Draws how much each rank sends to each other rank.
+/// Draws how much each rank sends to each other rank; groups of consecutive ranks share a row and a column if there
+/// are too many.
 pub fn matrix(exchange: &Exchange) -> Option<Markup> {
     let names = peers::names(exchange);
-    if names.len() < 2 || names.len() > MOST_ROWS {
+    if names.len() < 2 {
         return None;
     }
-    let cells: BTreeMap<(&str, &str), u64> = exchange
-        .pairs
-        .iter()
-        .map(|pair| ((pair.from.as_str(), pair.to.as_str()), peers::volume(pair).1))
-        .collect();
+    let together = names.len().div_ceil(MOST_ROWS);
+    let groups: Vec<String> = names.chunks(together).map(group).collect();
+    let group_of: BTreeMap<&str, usize> =
+        names.iter().enumerate().map(|(at, name)| (name.as_str(), at / together)).collect();
+    let mut cells: BTreeMap<(usize, usize), u64> = BTreeMap::new();
+    for pair in &exchange.pairs {
+        if let (Some(from), Some(to)) = (group_of.get(&*pair.from), group_of.get(&*pair.to)) {
+            let moved = cells.entry((*from, *to)).or_default();
+            *moved = moved.saturating_add(peers::volume(pair).1);
+        }
+    }
     let most = cells.values().copied().max().unwrap_or(0).max(1) as f64;
-    let cell = (420.0 / names.len() as f64).clamp(8.0, 40.0);
-    let side = cell * names.len() as f64;
+    let cell = (420.0 / groups.len() as f64).clamp(8.0, 40.0);
+    let side = cell * groups.len() as f64;
     let labelled = cell >= 14.0;
     let (left, top) = (60.0, 24.0);
+    let one = if together == 1 { "rank" } else { "group of ranks" };
+    let label = format!("Bytes from {one} (row) to {one} (column) on {}", escape(&exchange.communicator));
+    let sizes = if together == 1 { String::new() } else { format!(", {together} ranks in each group") };
     Some(html! {
         figure {
             svg viewBox=(format!("0 0 {} {}", left + side + 4.0, top + side + 4.0)) style=(format!("max-width:{}px", left + side)) role="img"
-                aria-label=(format!("Bytes from rank (row) to rank (column) on {}", exchange.communicator)) {
-                @for (row, from) in names.iter().enumerate() {
+                aria-label=(label) {
+                @for (row, from) in groups.iter().enumerate() {
                     @if labelled {
                         text x=(left - 6.0) y=(number_of(top + (row as f64 + 0.65) * cell)) text-anchor="end" { (from) }
                         text x=(number_of(left + (row as f64 + 0.5) * cell)) y=(top - 6.0) text-anchor="middle" { (from) }
                     }
-                    @for (column, to) in names.iter().enumerate() {
-                        @let moved = cells.get(&(from.as_str(), to.as_str())).copied().unwrap_or(0);
+                    @for (column, to) in groups.iter().enumerate() {
+                        @let moved = cells.get(&(row, column)).copied().unwrap_or(0);
                         rect .cell x=(number_of(left + column as f64 * cell)) y=(number_of(top + row as f64 * cell))
                             width=(number_of(cell - 1.0)) height=(number_of(cell - 1.0))
                             fill-opacity=(number_of(moved as f64 / most)) {
@@ -93,9 +103,17 @@ pub fn matrix(exchange: &Exchange) -> Option<Markup> {
                     }
                 }
             }
-            figcaption { "Bytes from rank (row) to rank (column) on " (exchange.communicator) "; full color: " (bytes(most as u64)) }
+            figcaption { (label) (sizes) "; full color: " (bytes(most as u64)) }
         }
     })
+}
+
+/// Names a group of ranks by the first and the last one.
+fn group(names: &[String]) -> String {
+    match names {
+        [first, .., last] => format!("{first}..{last}"),
+        one => one.concat(),
+    }
 }
 
 /// Draws the number of messages by size.
@@ -124,4 +142,42 @@ pub fn sizes(classes: &[SizeClass]) -> Option<Markup> {
 
 fn number_of(value: f64) -> String {
     format!("{value:.2}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mpiscope_job::performance::report::Pair;
+
+    fn ring(ranks: usize) -> String {
+        let pair = |from: usize| Pair {
+            from: from.to_string(),
+            to: ((from + 1) % ranks).to_string(),
+            messages: 1,
+            bytes: 1000,
+            ..Pair::default()
+        };
+        let exchange = Exchange {
+            communicator: "c".into(),
+            identity: "0x7".into(),
+            size: ranks as u32,
+            messages: ranks as u64,
+            bytes: 1000 * ranks as u64,
+            pairs: (0..ranks).map(pair).collect(),
+            more_pairs: 0,
+        };
+        matrix(&exchange).unwrap().into_string()
+    }
+
+    #[test]
+    fn many_ranks_share_the_cells_of_the_matrix_without_loss() {
+        let few = ring(3);
+        assert_eq!(few.matches("<rect").count(), 9);
+        assert!(few.contains("<title>2 to 0: 1.00 kB</title>"), "{few}");
+        let many = ring(1000);
+        assert_eq!(many.matches("<rect").count(), 63 * 63);
+        assert!(many.contains("<title>0..15 to 0..15: 15.0 kB</title>"), "{many}");
+        assert!(many.contains("<title>992..999 to 0..15: 1.00 kB</title>") && many.len() < 1_000_000);
+        assert!(many.contains("16 ranks in each group"));
+    }
 }

@@ -3,7 +3,7 @@
 
 use super::sections::{self, Section};
 use super::{Source, figures, timeline};
-use crate::render::{Block, Table};
+use crate::render::{Block, Table, escape};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 const STYLE: &str = include_str!("page.css");
@@ -20,13 +20,13 @@ pub fn page(source: &Source, wanted: &[Section]) -> String {
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta http-equiv="Content-Security-Policy" content=(POLICY);
-                title { "mpiscope: " (report.command) }
+                title { "mpiscope: " (escape(&report.command)) }
                 style { (PreEscaped(STYLE)) }
             }
             body {
                 a .skip href="#main" { "To the report" }
                 header {
-                    h1 { (report.command) }
+                    h1 { (escape(&report.command)) }
                     @for block in sections::head(report).iter().skip(1) { (of_block(block, "Report")) }
                     nav aria-label="Sections" {
                         ul { @for (section, _) in &all { li { a href=(format!("#{}", id(*section))) { (section.title()) } } } }
@@ -71,7 +71,7 @@ fn drawn(section: Section, source: &Source) -> Markup {
 fn of_blocks(blocks: &[Block], title: &str) -> Markup {
     let next = |at: usize| blocks.get(at + 1);
     let before = |at: usize| match at.checked_sub(1).and_then(|at| blocks.get(at)) {
-        Some(Block::Line(line)) if !line.trim().is_empty() => line.trim().to_owned(),
+        Some(Block::Line(line)) if !line.trim().is_empty() => escape(line.trim()).into_owned(),
         _ => title.to_owned(),
     };
     html! {
@@ -88,9 +88,9 @@ fn of_blocks(blocks: &[Block], title: &str) -> Markup {
 fn of_block(block: &Block, caption: &str) -> Markup {
     match block {
         Block::Line(line) if line.trim().is_empty() => html! {},
-        Block::Line(line) => html! { p { (in_words(line)) } },
-        Block::Head(line) => html! { h3 { (line.trim()) } },
-        Block::Problem(line) => html! { p .bad { (line.trim()) } },
+        Block::Line(line) => html! { p { (in_words(&escape(line))) } },
+        Block::Head(line) => html! { h3 { (escape(line.trim())) } },
+        Block::Problem(line) => html! { p .bad { (escape(line.trim())) } },
         Block::Table(table) => of_table(table, caption),
     }
 }
@@ -163,6 +163,18 @@ mod tests {
             assert!(!page.contains(bad), "{bad}");
         }
         assert!(page.contains("&lt;script&gt;alert(1)&lt;/script&gt;"));
+    }
+
+    #[test]
+    fn names_cannot_reorder_the_page_or_break_its_lines() {
+        let mut source = source();
+        source.report.command = "./a\u{202e}b".into();
+        let exchange = &mut source.report.sections.peers[0];
+        exchange.communicator = "\"x\n\u{202e}\x01y\"".into();
+        let page = page(&source, &[]);
+        assert!(!page.contains(['\u{202e}', '\x01']) && !page.contains("x\n"), "{page}");
+        assert!(page.contains(r"<h1>./a\u{202e}b</h1>"), "{page}");
+        assert!(page.matches(r"x\n\u{202e}\x01y").count() >= 3, "{page}");
     }
 
     #[test]

@@ -1,15 +1,15 @@
 //! Draws a view on a terminal.
 
-use super::interval::Interval;
+use super::interval::{Interval, Rank};
 use super::keys;
 use super::text::{self, COLUMNS, MOST_HOT};
 use super::view::{Pane, View};
-use crate::render::{bytes, duration, escape, shorten};
+use crate::render::{bytes, display_width, duration, escape, shorten};
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
-use ratatui::widgets::{Cell, Paragraph, Row, Table, TableState};
+use ratatui::widgets::{Cell, Clear, Paragraph, Row, Table, TableState};
 
 /// Maximum number of lines of the strip.
 const STRIP: u16 = 8;
@@ -42,7 +42,11 @@ pub fn draw(frame: &mut Frame<'_>, view: &View, colour: bool) {
         Pane::Detail => frame.render_widget(Paragraph::new(lines(&detail(view, body), body)), body),
         Pane::Help => {
             let help = keys::HELP.map(|(key, what)| format!("{key:<12} {what}"));
-            frame.render_widget(Paragraph::new(lines(&help, body)), body);
+            // Without room for all keys, the page covers the rest of the screen.
+            let above = Rect { height: area.height.saturating_sub(foot.height), ..area };
+            let room = if usize::from(body.height) < help.len() { above } else { body };
+            frame.render_widget(Clear, room);
+            frame.render_widget(Paragraph::new(lines(&help, room)), room);
         }
     }
     frame.render_widget(Paragraph::new(fitted(&foot_line(view), foot)).style(reversed()), foot);
@@ -106,38 +110,74 @@ fn hottest(frame: &mut Frame<'_>, view: &View, latest: &Interval, area: Rect) {
     frame.render_widget(Paragraph::new(lines(&places, right)), right);
 }
 
+/// Width up to which the call and its place are kept whole in little space.
+const CALL: u16 = 16;
+const PLACE: u16 = 14;
+/// The columns that are omitted in little space, in this order: memory, calls, share of MPI, place, age, useful time.
+const OMITTED: [usize; 6] = [5, 4, 3, 8, 6, 2];
+
+/// The columns of ranks, with their widths.
+fn columns(widths: [u16; 9], room: u16) -> Vec<(usize, u16)> {
+    let least = |at: usize| match (at, widths.get(at).copied().unwrap_or(0)) {
+        (7, width) => width.min(CALL),
+        (8, width) => width.min(PLACE),
+        (_, width) => width,
+    };
+    let needed = |columns: &[usize]| columns.iter().map(|at| least(*at) + 1).fold(0, u16::saturating_add);
+    let mut shown: Vec<usize> = (0..widths.len()).collect();
+    for omitted in OMITTED {
+        if needed(&shown) <= room.saturating_add(1) {
+            break;
+        }
+        shown.retain(|column| *column != omitted);
+    }
+    // The columns of text share the rest.
+    let numbers: Vec<usize> = shown.iter().copied().filter(|at| *at < 7).collect();
+    let rest = room.saturating_sub(needed(&numbers));
+    let has_place = shown.contains(&8);
+    let [.., natural, _] = widths;
+    let call = if has_place { natural.min((rest / 2).max(CALL)) } else { rest };
+    let width = |at: &usize| match at {
+        7 => call,
+        8 => rest.saturating_sub(call + 1),
+        at => least(*at),
+    };
+    shown.iter().map(|at| (*at, width(at))).collect()
+}
+
 fn ranks(frame: &mut Frame<'_>, view: &View, latest: &Interval, area: Rect) {
-    let shown = view.shown();
-    // A truncated number would be a different number.
-    let mut widths: [u16; 7] = [5, 1, 8, 5, 7, 8, 7];
-    let rows = shown.iter().filter_map(|at| latest.ranks.get(*at)).map(|rank| {
-        let cells = text::cells(rank);
-        for (width, cell) in widths.iter_mut().zip(&cells) {
-            *width = (*width).max(cell.chars().count() as u16);
+    let shown: Vec<_> = view.shown().iter().filter_map(|at| latest.ranks.get(*at)).collect();
+    let cells = |rank: &&Rank| text::cells(rank).map(|cell| escape(&cell).into_owned());
+    let all: Vec<_> = shown.iter().map(cells).collect();
+    let mut widths: [u16; 9] = [5, 1, 8, 5, 7, 8, 7, 4, 5];
+    for cells in &all {
+        for (width, cell) in widths.iter_mut().zip(cells) {
+            *width = (*width).max(u16::try_from(display_width(cell)).unwrap_or(u16::MAX));
         }
-        let cells = cells.map(|cell| Cell::from(escape(&cell).into_owned()));
-        if rank.problem {
-            Row::new(cells).style(Style::new().add_modifier(Modifier::BOLD))
-        } else {
-            Row::new(cells)
-        }
+    }
+    let columns = columns(widths, area.width);
+    let rows = shown.iter().zip(&all).map(|(rank, cells)| {
+        // A truncated number would be a different number.
+        let cell = |(at, width): &(usize, u16)| cells.get(*at).map(|cell| shorten(cell, usize::from(*width)));
+        let row = Row::new(columns.iter().filter_map(cell).map(Cell::from));
+        if rank.problem { row.style(Style::new().add_modifier(Modifier::BOLD)) } else { row }
     });
-    let rows: Vec<Row<'_>> = rows.collect();
-    let widths = widths.map(Constraint::Length).into_iter().chain([Constraint::Min(14), Constraint::Min(10)]);
-    let header = Row::new(COLUMNS).style(dim());
-    let table = Table::new(rows, widths).header(header).row_highlight_style(reversed());
+    let header = columns.iter().filter_map(|(at, _)| COLUMNS.get(*at).copied());
+    let constraints = columns.iter().map(|(_, width)| Constraint::Length(*width));
+    let table = Table::new(rows, constraints).header(Row::new(header).style(dim()));
     let mut state = TableState::default().with_selected(Some(view.selected));
-    frame.render_stateful_widget(table, area, &mut state);
+    frame.render_stateful_widget(table.row_highlight_style(reversed()), area, &mut state);
 }
 
 /// Returns the lines of the detail pane.
 fn detail(view: &View, area: Rect) -> Vec<String> {
     let Some((at, rank)) = view.chosen() else { return vec!["no rank is chosen".to_owned()] };
-    let inside = if rank.open { "in" } else { "" };
+    let inside = if rank.open { "in " } else { "" };
+    let about = if rank.about.is_empty() { String::new() } else { format!(" {}", rank.about) };
     let age = rank.age_s.map_or_else(String::new, |age| format!(", for {}", duration(age)));
     let mut lines = vec![
         format!("rank {} on {}, process {}", rank.rank, rank.host, rank.pid),
-        format!("{inside} {} {}{age}  {}", rank.call, rank.about, rank.place).trim_start().to_owned(),
+        format!("{inside}{}{about}{age}  {}", rank.call, rank.place),
         format!("over time: {}", view.strip.of_rank(at, usize::from(area.width).saturating_sub(11))),
         format!("{:>12} {:>9} {:>7} {:>9}  FUNCTION, since the start", "CALLS", "TIME", "% TIME", "BYTES"),
     ];

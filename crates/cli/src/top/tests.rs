@@ -164,3 +164,49 @@ fn enter_shows_the_chosen_rank_and_question_mark_shows_the_keys() {
     assert!(drawn(&view, 80, 30).join("\n").contains("show only ranks whose"));
     assert_eq!(keys(&mut view, "?q"), Then::End);
 }
+
+#[test]
+fn on_a_narrow_terminal_columns_are_omitted_and_numbers_are_whole() {
+    for (width, head, row) in [
+        (
+            80,
+            "RANK    % USEFUL % MPI CALLS   MEMORY   AGE     CALL",
+            "0     c 10       90    0       1.00 MB  500 ms",
+        ),
+        (
+            60,
+            "RANK    % USEFUL % MPI AGE     CALL",
+            "0     c 10       90    500 ms  MPI_Allreduce  solver.c:10",
+        ),
+        (40, "RANK    % USEFUL AGE     CALL", "0     c 10       500 ms  MPI_Allreduce"),
+        (20, "RANK    CALL", "0     c MPI_Allre..."),
+    ] {
+        let lines = drawn(&view(2), width, 24);
+        assert!(lines.iter().any(|line| line.starts_with(head)), "{head}: {lines:#?}");
+        assert!(lines.iter().any(|line| line.starts_with(row)), "{row}: {lines:#?}");
+    }
+}
+
+#[test]
+fn all_keys_are_on_the_help_page_of_a_small_terminal() {
+    let mut view = view(4);
+    keys(&mut view, "?");
+    for height in [24, 10] {
+        let lines = drawn(&view, 80, height);
+        for (key, _) in super::keys::HELP {
+            assert!(lines.iter().any(|line| line.starts_with(key)), "{key}: {lines:#?}");
+        }
+        assert!(lines[usize::from(height) - 1].contains("? help"));
+    }
+}
+
+#[test]
+fn a_rank_between_calls_is_described_without_stray_spaces() {
+    let mut interval = interval(1);
+    interval.ranks[0].about = String::new();
+    let mut view = View::new("j-1".into());
+    view.take(interval);
+    keys(&mut view, "\n");
+    let lines = drawn(&view, 80, 30);
+    assert!(lines.iter().any(|line| line == "after MPI_Recv, for 500 ms  solver.c:10"), "{lines:#?}");
+}

@@ -426,6 +426,12 @@ pub struct Communicator {
 }
 
 impl Communicator {
+    /// Returns the number of its processes; of an intercommunicator, in both groups.
+    #[must_use]
+    pub fn processes(&self) -> u32 {
+        self.size.saturating_add(self.remote.as_ref().map_or(0, |remote| remote.size))
+    }
+
     /// Number of processes that call its collectives, counting both groups of an intercommunicator; `None` if
     /// one group is of another world.
     #[must_use]

@@ -2,7 +2,7 @@
 
 use super::{Call, RankTrace, ThreadTrace};
 use crate::observation::Observation;
-use crate::observation::ledger::Waited;
+use crate::observation::ledger::{Called, Line, Waited};
 use crate::questions::why::Joined;
 use std::collections::BTreeMap;
 
@@ -80,12 +80,13 @@ pub fn find(
             return None;
         }
         let posted_ns = at(to, ends.received.posted_ns);
-        let done_ns = ends.sent.waited.as_ref().and_then(|waited| at(from, inside(waited)));
+        let done = ends.sent.waited.as_ref();
+        let done_ns = done.and_then(|waited| at(from, inside(waited)));
         Some(Message {
-            sent: end(ranks, from, sent_ns),
-            received: end(ranks, to, got),
-            posted: posted_ns.and_then(|ns| around(ranks.get(to)?, ns)),
-            done: done_ns.and_then(|ns| around(ranks.get(from)?, ns)),
+            sent: end(ranks, from, sent_ns, &By::of_start(ends.sent)),
+            received: end(ranks, to, got, &By::of_end(waited)),
+            posted: posted_ns.and_then(|ns| around(ranks.get(to)?, ns, &By::of_start(ends.received))),
+            done: done_ns.and_then(|ns| around(ranks.get(from)?, ns, &By::of_end(done))),
             comm: ends.sent.comm,
             object: names.get(&ends.sent.comm).cloned().unwrap_or_default(),
             tag: ends.sent.tag,
@@ -98,9 +99,31 @@ pub fn find(
     joined.messages().iter().filter_map(message).collect()
 }
 
-fn end(ranks: &[RankTrace], rank: usize, ns: Option<u64>) -> End {
+/// What is known of a call besides its time. Several threads may be in a call at that time.
+struct By<'a> {
+    function: Option<&'a str>,
+    place: Option<&'a str>,
+}
+
+impl<'a> By<'a> {
+    fn of_start(line: &'a Line) -> Self {
+        Self { function: None, place: line.named.place.as_deref() }
+    }
+
+    fn of_end(waited: Option<&'a Waited>) -> Self {
+        let call = waited.map(|waited| &*waited.call);
+        let place = call.and_then(|Called { place, .. }| place.as_deref());
+        Self { function: call.map(|call| call.function.as_str()), place }
+    }
+
+    fn fits(&self, call: &Call) -> bool {
+        call.place.as_deref() == self.place && self.function.is_none_or(|name| *call.function == *name)
+    }
+}
+
+fn end(ranks: &[RankTrace], rank: usize, ns: Option<u64>, by: &By<'_>) -> End {
     let known = ranks.get(rank).zip(ns);
-    let call = known.and_then(|(rank, ns)| around(rank, ns));
+    let call = known.and_then(|(rank, ns)| around(rank, ns, by));
     End { rank, call, gone: call.is_none() && known.is_some_and(|(rank, ns)| is_gone(rank, ns)) }
 }
 
@@ -111,17 +134,21 @@ fn is_gone(rank: &RankTrace, ns: u64) -> bool {
 }
 
 /// Returns the call active at this time: one that began then, otherwise the latest one that began earlier and
-/// had not ended.
-fn around(rank: &RankTrace, ns: u64) -> Option<(usize, usize)> {
-    let latest = |(thread, calls): (usize, &Vec<Call>)| {
-        let before = calls.partition_point(|call| call.begin_ns <= ns);
-        // Among calls that began together, and calls made by user callbacks, the innermost one still active.
-        let near = (before.saturating_sub(MOST_NESTED)..before).rev();
-        let at = near.into_iter().find(|at| calls.get(*at).is_some_and(|call| call.end_ns >= ns))?;
-        Some((calls.get(at)?.begin_ns, (thread, at)))
+/// had not ended. Of the calls of several threads, it is one that fits what else is known of it, if there is one.
+fn around(rank: &RankTrace, ns: u64, by: &By<'_>) -> Option<(usize, usize)> {
+    let latest = |fits: &dyn Fn(&Call) -> bool| {
+        let of_thread = |(thread, calls): (usize, &Vec<Call>)| {
+            let before = calls.partition_point(|call| call.begin_ns <= ns);
+            // Among calls that began together, and calls made by user callbacks, the innermost one still active.
+            let near = (before.saturating_sub(MOST_NESTED)..before).rev();
+            let active = |at: &usize| calls.get(*at).is_some_and(|call| call.end_ns >= ns && fits(call));
+            let at = near.into_iter().find(active)?;
+            Some((calls.get(at)?.begin_ns, (thread, at)))
+        };
+        let threads = rank.threads.iter().map(|thread| &thread.calls).enumerate();
+        threads.filter_map(of_thread).max_by_key(|(begin, _)| *begin).map(|(_, place)| place)
     };
-    let threads = rank.threads.iter().map(|thread| &thread.calls).enumerate();
-    threads.filter_map(latest).max_by_key(|(begin, _)| *begin).map(|(_, place)| place)
+    latest(&|call| by.fits(call)).or_else(|| latest(&|_| true))
 }
 
 /// Maximum number of calls examined for one that has not ended.

@@ -1,5 +1,5 @@
 use super::*;
-use crate::observation::ledger::{Ledger, Line, Ring, Waited};
+use crate::observation::ledger::{Called, Ledger, Line, Named, Ring, Waited};
 use crate::observation::{Communicator, Observation};
 use std::error::Error;
 use std::sync::Arc;
@@ -68,6 +68,30 @@ fn a_message_that_a_loop_polled_for_belongs_to_the_last_of_its_calls() {
     let found = arrows::find(&[seen(0, sender), seen(1, receiver)], &ranks, &[0, 0], &BTreeMap::new());
     assert_eq!(found.len(), 1);
     assert_eq!((found[0].sent.call, found[0].received.call), (Some((0, 0)), Some((0, 2))));
+}
+
+#[test]
+fn a_message_belongs_to_the_thread_whose_call_fits_it() {
+    let ring = |line| Ring { lines: vec![line], ..Ring::default() };
+    let place = |line: &str| Some(line.to_owned());
+    let mut sent = line(1, 1, [11, 11, 20]);
+    sent.named = Arc::new(Named { place: place("a.c:1"), ..Named::default() });
+    let mut received = line(0, 1, [1, 5, 30]);
+    let called = Called { function: "MPI_Recv".into(), place: place("a.c:2") };
+    received.waited = received.waited.map(|waited| Waited { call: Arc::new(called), ..waited });
+    let at = |function: &str, line: &str, from, until| Call {
+        place: Some(line.into()),
+        ..call(function, from, until, 0)
+    };
+    let mut ranks = trace().ranks;
+    let threads =
+        |one, two| [one, two].map(|call| ThreadTrace { calls: vec![call], ..ThreadTrace::default() });
+    ranks[0].threads = threads(at("MPI_Send", "a.c:1", 10, 20), at("MPI_Send", "a.c:9", 11, 20)).into();
+    ranks[1].threads = threads(at("MPI_Recv", "a.c:2", 5, 30), at("MPI_Barrier", "a.c:3", 8, 50)).into();
+    let sender = Ledger { sent: ring(sent), ..Ledger::default() };
+    let receiver = Ledger { received: ring(received), ..Ledger::default() };
+    let found = arrows::find(&[seen(0, sender), seen(1, receiver)], &ranks, &[0, 0], &BTreeMap::new());
+    assert_eq!((found[0].sent.call, found[0].received.call), (Some((0, 0)), Some((0, 0))));
 }
 
 #[test]

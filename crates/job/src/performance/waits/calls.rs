@@ -3,7 +3,7 @@
 use super::alike::{ONE_THREAD, OTHER_CALLS, UNNAMED};
 use super::entered::{entered, open};
 use super::inside::{Inside, Totals};
-use super::{Span, Wait, can_wait_for_messages, is_collective_that_waits};
+use super::{MARK, Span, Wait, can_wait_for_messages, is_collective_that_waits};
 use crate::observation::ledger::{Called, Line, Waited};
 use crate::observation::{Observation, Thread};
 use crate::questions::why::{Joined, ProcessIndex};
@@ -112,7 +112,9 @@ impl Calls {
             for call in epochs.flat_map(|epoch| [Some(&epoch.asked), epoch.released.as_ref()]).flatten() {
                 own.insert(call.from_ns, (call.until_ns, Arc::clone(&call.call)));
             }
-            if let Some(&Waited { from_ns, until_ns, ref call }) = seen.returned.as_ref() {
+            // A mark of an iteration does nothing: what follows it belongs to the call before.
+            let returned = seen.returned.as_ref().filter(|waited| waited.call.function != MARK);
+            if let Some(&Waited { from_ns, until_ns, ref call }) = returned {
                 own.entry(from_ns).or_insert((until_ns, Arc::clone(call)));
             }
             let name = (seen.world.clone(), rank);
@@ -337,6 +339,17 @@ mod tests {
         assert_eq!(pass(&rank(&[])).meanwhile(0, 0, span).0, "computing after MPI_Send at a.c:9");
         (0..1000).for_each(|at| drop(pass(&returned("MPI_Test", 600 + at))));
         assert!(before.values().all(|own| own.len() <= MOST_EARLIER + 1), "bounded");
+    }
+
+    #[test]
+    fn a_mark_of_an_iteration_is_no_call_that_a_rank_computed_after() {
+        let (mut before, none) = (Before::new(), FoundOpen::default());
+        let mut pass =
+            |seen: &[Observation]| Calls::of(&Joined::of(seen), &mut before, &none, &Inside::default());
+        pass(&returned("MPI_Send", 90));
+        let calls = pass(&returned(MARK, 110));
+        let span = Span { from: 100 * MS, until: 500 * MS };
+        assert_eq!(calls.meanwhile(0, 0, span).0, "computing after MPI_Send at a.c:9");
     }
 
     #[test]

@@ -85,6 +85,9 @@ pub use parts::identity;
 pub use sampled::{Sampled, Samples, Stood};
 pub use sum::Sum;
 
+/// Marks the start of an iteration, with a level of 2 or more.
+pub const MARK: &str = "MPI_Pcontrol";
+
 /// Kind of a wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

@@ -6,6 +6,7 @@
 //! of the current step at any moment follows from both.
 
 use crate::observation::{Collective, History};
+use crate::performance::waits::MARK;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -22,8 +23,6 @@ const LEAST_TIMES: usize = 3;
 const AGREE: f64 = 0.8;
 /// A run with fewer iterations is not divided into them.
 const LEAST_ITERATIONS: f64 = 4.0;
-/// Marks the start of an iteration, with a level of 2 or more.
-const MARKED_BY: &str = "MPI_Pcontrol";
 /// Maximum number of collectives remembered across samples, for longer periods.
 const MOST_RECENT: usize = 512;
 /// Maximum number of functions named for a period.
@@ -70,6 +69,13 @@ struct Seen {
     looks: u64,
     /// Number of collectives before the first iteration, if that was observed.
     before: Option<u64>,
+    /// Number of the last collective that was seen to belong to it.
+    #[serde(default)]
+    until: u64,
+    /// The last collective that belongs to it, with the time in nanoseconds, if it was seen to end: what a program
+    /// does after its steps is no further step.
+    #[serde(default)]
+    ended: Option<(u64, u64)>,
     functions: Vec<String>,
 }
 
@@ -125,7 +131,7 @@ impl Repetitions {
         mean_s.is_finite().then(|| Iterations {
             count: last as u64 + 1,
             collectives: 0,
-            functions: vec![MARKED_BY.to_owned()],
+            functions: vec![MARK.to_owned()],
             mean_s,
             marks,
         })
@@ -137,7 +143,11 @@ impl Repetitions {
             return;
         }
         *self = other;
-        for (at, _) in self.comms.values_mut().flat_map(|one| &mut one.marks).chain(&mut self.marked) {
+        let of_comms = self.comms.values_mut().flat_map(|one| {
+            let ends = one.periods.values_mut().filter_map(|seen| seen.ended.as_mut());
+            one.marks.iter_mut().chain(ends)
+        });
+        for (at, _) in of_comms.chain(&mut self.marked) {
             *at = at.saturating_add_signed(later_ns);
         }
     }
@@ -182,7 +192,7 @@ impl Repetition {
         // A single sample may cover just an inner loop; after a change, what was remembered before it does
         // not repeat.
         let found = [all, short].into_iter().find_map(|run| Some((run, period(run)?)));
-        let Some((run, (period, first))) = found else { return };
+        let Some((run, (period, first))) = found else { return self.end(history) };
         if !self.periods.contains_key(&period) && self.periods.len() >= MOST_PERIODS {
             return;
         }
@@ -198,6 +208,27 @@ impl Repetition {
             }
         }
         seen.looks += 1;
+        (seen.until, seen.ended) = (*number, None);
+    }
+
+    /// Notes where the repetitions have ended that do not go on.
+    fn end(&mut self, history: &History) {
+        let Some((oldest, _)) = self.recent.first() else { return };
+        let kind = |number: u64| self.recent.get(usize::try_from(number.checked_sub(*oldest)?).ok()?);
+        let goes_on = |number: u64, period: u32| {
+            let before = number.checked_sub(period.into()).and_then(kind);
+            kind(number).zip(before).map(|((_, one), (_, other))| one == other)
+        };
+        for (period, seen) in &mut self.periods {
+            while goes_on(seen.until + 1, *period) == Some(true) {
+                seen.until += 1;
+            }
+            if seen.ended.is_none() && goes_on(seen.until + 1, *period) == Some(false) {
+                let at = history.entries.iter().position(|(number, _)| *number == seen.until);
+                let time = at.and_then(|at| history.times.get(at));
+                seen.ended = time.map(|(entered, _)| (*entered, seen.until));
+            }
+        }
     }
 
     /// Appends new collectives to the remembered ones, or starts over if there is a gap.
@@ -226,7 +257,9 @@ impl Repetition {
         }
         let before = seen.before.unwrap_or(0);
         let number = |number: u64| number.saturating_sub(before) as f64 / f64::from(*period);
-        let marks: Vec<(u64, f64)> = self.marks.iter().map(|(at, of)| (*at, number(*of))).collect();
+        let last = seen.ended.map_or(u64::MAX, |(_, number)| number);
+        let during = self.marks.iter().filter(|(_, number)| *number < last).chain(&seen.ended);
+        let marks: Vec<(u64, f64)> = during.map(|(at, of)| (*at, number(*of))).collect();
         let ((begin, first), (end, last)) = (*marks.first()?, *marks.last()?);
         let mean_s = end.saturating_sub(begin) as f64 / 1e9 / (last - first);
         (last >= LEAST_ITERATIONS && mean_s.is_finite()).then(|| Iterations {
@@ -304,7 +337,7 @@ impl Iterations {
     /// Describes how they were found, as text for users.
     pub fn sentence(&self) -> String {
         if self.collectives == 0 {
-            return format!("{} iterations, marked by {MARKED_BY}", self.count);
+            return format!("{} iterations, marked by {MARK}", self.count);
         }
         let mut names: Vec<&str> = self.functions.iter().take(MOST_NAMES).map(String::as_str).collect();
         names.extend((self.functions.len() > MOST_NAMES).then_some("..."));
@@ -355,6 +388,19 @@ mod tests {
             found.sentence(),
             "about 200 iterations, judging by the repetition of 3 collectives (MPI_Allreduce, MPI_Barrier)"
         );
+    }
+
+    #[test]
+    fn collectives_after_the_last_step_are_no_further_steps() {
+        let kind = |number: u64| if number <= 20 { 1 } else { 2 * (number as u32 % 2) };
+        let counted = |newest: &[u64]| {
+            let mut found = Repetitions::default();
+            newest.iter().for_each(|at| found.add(0, &[history(*at, |number| 1000 * number, kind)], None));
+            let found = found.iterations().unwrap();
+            (found.count, found.over_at(u64::MAX).round(), (found.mean_s * 1e9).round())
+        };
+        assert_eq!(counted(&[8, 12, 16, 20]), (20, 20.0, 1000.0));
+        assert_eq!(counted(&[5, 10, 15, 18, 23]), (20, 20.0, 1000.0));
     }
 
     #[test]

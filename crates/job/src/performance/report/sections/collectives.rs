@@ -20,7 +20,7 @@ pub(super) fn collectives(
     let mut found: BTreeMap<u64, Collectives> = BTreeMap::new();
     for seen in observations {
         let world = worlds.number(&seen.world);
-        let used = seen.communicators.iter().filter(|comm| comm.identity != 0 && comm.size > 1);
+        let used = seen.communicators.iter().filter(|comm| comm.identity != 0 && comm.processes() > 1);
         for comm in used {
             let known = found.entry(comm.identity).or_insert_with(|| Collectives::of(comm));
             known.enters(comm.collectives, world, seen.rank);
@@ -86,7 +86,7 @@ impl Collectives {
         Self {
             communicator: comm.name.clone(),
             identity: identity(comm.identity),
-            size: comm.size,
+            size: comm.processes(),
             entered: 0,
             least: u64::MAX,
             behind: Members::default(),
@@ -135,5 +135,30 @@ impl Collectives {
             count: 1,
             ranks: [(world, rank)].into_iter().collect(),
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::observation::Remote;
+
+    #[test]
+    fn an_intercommunicator_has_the_members_of_both_groups_also_if_one_is_a_single_process() {
+        let group = |size| Some(Remote { size, ..Remote::default() });
+        let side = |world: &str, size, remote| Observation {
+            world: world.into(),
+            rank: Some(0),
+            communicators: vec![Communicator {
+                identity: 7,
+                size,
+                remote: group(remote),
+                collectives: 2,
+                ..Communicator::default()
+            }],
+            ..Observation::default()
+        };
+        let found = collectives(&[side("a", 1, 2), side("b", 2, 1)], &[], &Worlds::default());
+        assert_eq!(found.iter().map(|one| (one.size, one.entered)).collect::<Vec<_>>(), [(3, 2)]);
     }
 }

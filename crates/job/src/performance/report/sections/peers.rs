@@ -100,7 +100,7 @@ fn begun(comm: &Communicator) -> Exchange {
     Exchange {
         communicator: comm.name.clone(),
         identity: identity(comm.identity),
-        size: comm.size.saturating_add(comm.remote.as_ref().map_or(0, |remote| remote.size)),
+        size: comm.processes(),
         messages: 0,
         bytes: 0,
         pairs: Vec::new(),

@@ -189,22 +189,24 @@ fn messages(trace: &JobTrace, comms: &mut Communicators<'_>) -> (BTreeMap<Where,
     let (mut calls, mut loose) = (BTreeMap::<Where, AtCall>::new(), Vec::new());
     for (number, message) in (1u64..).zip(&trace.messages) {
         let Message { sent, received, posted, done, tag, bytes, .. } = message;
+        // Readers pair the first receive with the first send, and so on: one without its send would shift all later
+        // ones.
+        let Some(sent_ns) = message.sent_ns else { continue };
         let comm = comms.number(message.comm, &message.object);
         let (from, to) = (comms.member(comm, sent.rank), comms.member(comm, received.rank));
         let (tag, bytes) = (tag.cast_unsigned(), *bytes);
-        // One request for each end: numbers are unique only within a location.
+        // One request for each end: both may lie in one location, of a rank that sends to itself.
         let other = |one: Option<(usize, usize)>, two: Option<(usize, usize)>| {
-            (one.is_some() && two.is_some() && one != two).then_some(number)
+            one.is_some() && two.is_some() && one != two
         };
-        let (of_send, of_receive) = (other(sent.call, *done), other(*posted, received.call));
+        let of_send = other(sent.call, *done).then_some(2 * number);
+        let of_receive = other(*posted, received.call).then_some(2 * number - 1);
         let send = Event::Send { to, comm, tag, bytes, request: of_send };
-        match (sent.call, message.sent_ns) {
-            (Some((thread, call)), _) => {
+        match sent.call {
+            Some((thread, call)) => {
                 calls.entry((sent.rank, thread, call)).or_default().begin.push(send);
             }
-            (None, Some(ns)) => loose.push((sent.rank, ns, send)),
-            // Sent before the start of the trace.
-            (None, None) => {}
+            None => loose.push((sent.rank, sent_ns, send)),
         }
         if let (Some(request), Some((thread, call))) = (of_send, *done) {
             calls.entry((sent.rank, thread, call)).or_default().end.push(Event::SendDone { request });
