@@ -3,6 +3,7 @@
 
 use crate::core::files::no_documents;
 use crate::host_scope::HostScope;
+use crate::run::hosts::join;
 use crate::run::question;
 use crate::selection::{self, Target};
 use anyhow::{Context, Result, bail};
@@ -78,8 +79,9 @@ fn live(verb: &str, name: Option<&OsStr>, host_scope: HostScope) -> Result<Kind>
 }
 
 fn made(job: &Job, looked: Looked, mut errors: Vec<String>) -> Result<Source> {
-    let Looked { report, errors: more } = looked;
+    let Looked { mut report, errors: more } = looked;
     errors.extend(more);
+    join::order(&mut report);
     some(Source { job: job.name.clone(), report, errors })
 }
 

@@ -345,6 +345,7 @@ impl Collector {
         let seen = seen.as_ref().map(|seen| (seen, &symbols as &dyn Locate));
         let mut report = JobReport::followed(command, observed, seen);
         join::clocks(&mut report, others);
+        join::order(&mut report);
         problems.extend(unseen);
         problems.extend(self.gathers.then(|| join::missing(&report, others)).flatten());
         report.notes.extend(problems.into_iter().map(|text| (text, Default::default())));

@@ -4,8 +4,11 @@ use super::collector::Collector;
 use super::hosts::shared::Shared;
 use super::hosts::uplink::Uplink;
 use super::hosts::{FromHost, join, patience};
-use super::{Options, banner, evidence};
+use super::watch::Watch;
+use super::{Options, banner, evidence, signals};
 use crate::render::complain;
+use mpiscope_job::jobs::evidence::ProcessEnd;
+use mpiscope_job::model::process::Ending;
 use mpiscope_job::{JobReport, RankSet};
 use std::fs::File;
 use std::path::Path;
@@ -13,18 +16,25 @@ use std::time::Duration;
 
 /// How long the next host may take to deliver its part when hosts share a folder but have no connection.
 const NEXT_PART_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long the ranks of a job that was told to end wait for its report.
+const REPORT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Sends the data of this host's ranks, or reports it.
+/// Sends the data of this host's ranks, or reports it. `watch` judges the job once the parts of all hosts are
+/// known.
 pub fn end(
     collector: &mut Collector,
     job: &str,
     options: &Options,
     up: Option<Uplink>,
+    watch: Watch,
     screen: Option<File>,
 ) {
     match up {
-        Some(up) => send(collector, job, options, up, screen),
-        None => alone(collector, job, options, screen),
+        Some(up) => {
+            watch.look_back_on(&collector.ends(), &[]);
+            send(collector, job, options, up, screen);
+        }
+        None => alone(collector, job, options, watch, screen),
     }
 }
 
@@ -43,33 +53,53 @@ fn send(collector: &Collector, job: &str, options: &Options, up: Uplink, screen:
 
 /// Ends the job when no process gathers data. Hosts of one world find each other through a shared folder, if
 /// there is one.
-fn alone(collector: &mut Collector, job: &str, options: &Options, screen: Option<File>) {
+fn alone(collector: &mut Collector, job: &str, options: &Options, watch: Watch, screen: Option<File>) {
+    let ends = collector.ends();
     let own = collector.report(options.command(), &[]);
     let world = own.worlds.first().map(|world| (world.name.clone(), world.size, world.ranks.clone()));
     // Ranks of this host that never started count as well: they are on no other host.
     let (_, _, expected) = collector.wrappers();
     let here = |ranks: &RankSet| ranks.0.len().max(expected.unwrap_or(0));
-    let Some((name, size, ranks)) = world.filter(|(_, size, ranks)| here(ranks) < *size as usize) else {
-        return deliver(collector, job, options, own, Vec::new(), screen);
-    };
-    let Ok(shared) = Shared::find(options.out.as_deref(), &name) else {
+    let several = world.filter(|(_, size, ranks)| here(ranks) < *size as usize);
+    let shared = several.and_then(|(name, size, ranks)| {
+        Some((Shared::find(options.out.as_deref(), &name).ok()?, size, ranks))
+    });
+    let Some((shared, size, ranks)) = shared else {
+        watch.look_back_on(&ends, &[]);
         return deliver(collector, job, options, own, Vec::new(), screen);
     };
     if ranks.0.contains(&0) {
         let all = |parts: &[FromHost]| here(&ranks) + sent(parts) >= size as usize;
         let mut others = shared.take(NEXT_PART_TIMEOUT.min(patience()), all);
+        watch.look_back_on(&ends, &others);
         let note = join::through(&others, shared.folder());
         let mut report = collector.report(options.command(), &others);
         report.notes.extend(note.map(|note| (note, Default::default())));
         others.retain(|other| other.evidence.is_ok());
-        return deliver(collector, job, options, report, others, screen);
+        deliver(collector, job, options, report, others, screen);
+        return shared.done();
     }
-    let taken = kept(collector, job, |file| shared.put(file).map_err(|why| why.to_string()));
+    drop(watch);
+    let put = kept(collector, job, |file| shared.put(file).map_err(|why| why.to_string()));
+    // A launcher that ends a job takes away its output, and with it the report, as soon as one rank is gone.
+    if put.is_ok() && told_to_end(&ends) && shared.taken(REPORT_TIMEOUT.min(patience())) {
+        return shared.reported(REPORT_TIMEOUT);
+    }
     // The ranks of this host may end now; whether another host took the part becomes known later.
     collector.release_all();
-    if taken.is_err() || !shared.taken(patience()) {
+    if put.is_err() || !shared.taken(patience()) {
         deliver(collector, job, options, own, Vec::new(), screen);
     }
+}
+
+/// Whether the processes of this host were ended by a signal with which users and schedulers end whole jobs:
+/// those of the other hosts have got it too.
+fn told_to_end(ends: &[(u64, ProcessEnd)]) -> bool {
+    let mut signals = ends.iter().filter_map(|(_, end)| match end.ending {
+        Some(Ending::Signal(signal)) => Some(signal),
+        _ => None,
+    });
+    signals.next().is_some_and(signals::ends_jobs) && signals.all(signals::ends_jobs)
 }
 
 /// Returns the number of ranks in the parts of the job.

@@ -340,6 +340,8 @@ fn gathered(
         && let Ok(shared) = hosts::shared::Shared::find(options.out.as_deref(), job)
     {
         let through = shared.take(std::time::Duration::ZERO, |_| false);
+        // No host waits for the report: those that can connect are released over their connection.
+        shared.done();
         notes.extend(hosts::join::through(&through, shared.folder()));
         hosts::join::add(&mut others, through);
     }

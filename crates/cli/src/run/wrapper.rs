@@ -290,8 +290,7 @@ fn collect(
     let scope = Scope::part(up.as_ref().map(Uplink::told));
     let watch = Watch::begin(job, options, screen.as_ref().and_then(|screen| screen.try_clone().ok()), scope);
     let mut quiet_since = Instant::now();
-    // The watcher, unless it has judged the job already.
-    let watch = loop {
+    loop {
         let (came, _, expected) = collector.wrappers();
         let here = collector.running();
         up.iter().for_each(|up| up.ranks(collector.launcher_ranks()));
@@ -302,21 +301,17 @@ fn collect(
             quiet_since = Instant::now();
         }
         if !here && (complete || quiet_since.elapsed() > late) && collector.leave(&folder.turn()?) {
-            break Some(watch);
+            break;
         }
         let timeout = (!here).then(|| late.saturating_sub(quiet_since.elapsed()) + Duration::from_millis(1));
         if collector.wait(signals.as_fd(), timeout)? && stopped(&signals) {
             watch.last_look();
-            drop(watch);
-            break None;
+            break;
         }
-    };
-    collector.settle();
-    if let Some(watch) = watch {
-        watch.look_back_on(&collector.ends(), &[]);
     }
+    collector.settle();
     if !collector.peers().is_empty() {
-        ending::end(&mut collector, job, options, up, screen);
+        ending::end(&mut collector, job, options, up, watch, screen);
     }
     Ok(())
 }

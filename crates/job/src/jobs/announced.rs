@@ -70,7 +70,9 @@ fn announce_in(
 ) -> io::Result<Announcement> {
     let pid = std::process::id();
     let began = began(pid).unwrap_or_default();
-    let path = place(folder, &HostIdentity::here(), pid);
+    let here = HostIdentity::here();
+    remove_stale(folder, &here);
+    let path = place(folder, &here, pid);
     let what = Announced { job: job.to_owned(), pid, began, hosts: hosts.to_vec(), slurm };
     let draft = Draft::private(&path)?;
     draft.file().write_all(&json::text(&what)?)?;
@@ -81,7 +83,29 @@ fn announce_in(
 /// Returns the file for the announcement of a process. The folder may be shared by hosts, or by containers with
 /// process numbers of their own.
 fn place(folder: &Path, host: &HostIdentity, pid: u32) -> PathBuf {
-    folder.join(format!("{:016x}-{pid}{SUFFIX}", runtime::hash(host.key().as_bytes())))
+    folder.join(format!("{}{pid}{SUFFIX}", prefix(host)))
+}
+
+fn prefix(host: &HostIdentity) -> String {
+    format!("{:016x}-", runtime::hash(host.key().as_bytes()))
+}
+
+/// Removes the announcements of this host's processes that no longer exist: they were killed.
+fn remove_stale(folder: &Path, here: &HostIdentity) {
+    let prefix = prefix(here);
+    for path in files(folder) {
+        let name = path.file_name().and_then(|name| name.to_str());
+        let pid = name.and_then(|name| name.strip_prefix(&prefix)?.strip_suffix(SUFFIX)?.parse().ok());
+        if pid.is_some_and(|pid: u32| began(pid).is_none()) {
+            let _gone = fs::remove_file(path);
+        }
+    }
+}
+
+/// Returns the announcements in the folder.
+fn files(folder: &Path) -> impl Iterator<Item = PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    entries.filter(|path| path.to_string_lossy().ends_with(SUFFIX))
 }
 
 /// Returns the jobs announced by processes that still exist.
@@ -91,8 +115,6 @@ pub fn all() -> Vec<Job> {
 }
 
 fn all_in(folder: &Path) -> Vec<Job> {
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
-    let named = entries.filter(|path| path.to_string_lossy().ends_with(SUFFIX));
     let read = |path: PathBuf| {
         let about = fs::symlink_metadata(&path).ok()?;
         let text = (about.is_file() && about.len() <= LONGEST).then(|| fs::read(&path).ok())??;
@@ -105,7 +127,7 @@ fn all_in(folder: &Path) -> Vec<Job> {
         let parts = Parts { hosts: one.hosts, name: one.job.clone(), slurm: None, starter };
         Job { name: one.job, owner: geteuid().as_raw(), parts: Some(parts), ..Job::default() }
     };
-    named.filter_map(read).filter(lives).map(job).collect()
+    files(folder).filter_map(read).filter(lives).map(job).collect()
 }
 
 /// Returns the start time of a process, in kernel ticks since boot.
@@ -124,6 +146,20 @@ mod tests {
         assert_ne!(file("pid:[1]", 7), file("pid:[2]", 7));
         assert_ne!(file("pid:[1]", 7), file("pid:[1]", 8));
         assert_eq!(file("pid:[1]", 7), file("pid:[1]", 7), "a process replaces its own");
+    }
+
+    #[test]
+    fn the_announcement_of_a_killed_process_is_removed_by_the_next_one() {
+        let dir = tempfile::tempdir().unwrap();
+        // Process ids are smaller than that.
+        let killed = place(dir.path(), &HostIdentity::here(), u32::MAX);
+        let elsewhere = HostIdentity { pids: "pid:[1]".into(), ..HostIdentity::here() };
+        let other = place(dir.path(), &elsewhere, u32::MAX);
+        fs::write(&killed, "{}").unwrap();
+        fs::write(&other, "{}").unwrap();
+        let now = announce_in(dir.path(), "job", &[], None).unwrap();
+        assert!(!killed.exists() && now.0.exists());
+        assert!(other.exists(), "processes of another namespace are not ours to judge");
     }
 
     #[test]

@@ -126,7 +126,7 @@ impl JobImage {
     }
 
     /// The image's identity, given the host's name as its process reports it.
-    pub(crate) fn id(&self, host: &str) -> Option<ImageId> {
+    pub fn id(&self, host: &str) -> Option<ImageId> {
         Some(ImageId { host: host.to_owned(), inode: self.inode()? })
     }
 

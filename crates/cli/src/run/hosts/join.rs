@@ -84,6 +84,14 @@ pub fn clocks(report: &mut JobReport, others: &[FromHost]) {
     }
 }
 
+/// Removes which rank ended first if that compares times of hosts whose clocks are unknown. Without other hosts,
+/// or with only one rank that ended by itself, nothing is compared.
+pub fn order(report: &mut JobReport) {
+    let unknown = report.hosts.iter().filter(|host| host.clock_error_s.is_none()).count();
+    // The clock of the reporting host is ours.
+    report.first_end = report.first_end.filter(|first| first.before_s.is_none() || unknown < 2);
+}
+
 /// Makes the sentence for a missing host and its ranks.
 fn lost(other: &FromHost, why: &str) -> String {
     let ranks: RankSet = other.ranks.iter().copied().collect();
@@ -150,4 +158,31 @@ pub fn job(name: &str, here: Option<Job>, others: &[FromHost]) -> Job {
         job.take_in(evidence.job.part(), |_| true);
     }
     job
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mpiscope_job::Members;
+    use mpiscope_job::performance::report::{FirstEnd, HostReport};
+
+    #[test]
+    fn which_rank_ended_first_is_not_said_across_unknown_clocks() {
+        let host = |name: &str, clock_error_s| HostReport {
+            host: name.to_owned(),
+            ranks: Members::default(),
+            clock_later_s: clock_error_s.map(|_| 1000.0),
+            clock_error_s,
+        };
+        let said = |hosts: Vec<HostReport>, before_s| {
+            let first_end = Some(FirstEnd { rank: Some(0), world_number: 0, before_s });
+            let mut report = JobReport { hosts, first_end, ..JobReport::default() };
+            order(&mut report);
+            report.first_end.is_some()
+        };
+        assert!(said(vec![host("n1", None)], Some(2.0)));
+        assert!(said(vec![host("n1", None), host("n2", Some(0.1))], Some(2.0)));
+        assert!(!said(vec![host("n1", None), host("n2", None)], Some(1000.0)));
+        assert!(said(vec![host("n1", None), host("n2", None)], None), "the only one that ended by itself");
+    }
 }

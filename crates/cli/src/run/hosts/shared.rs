@@ -16,6 +16,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 const SUFFIX: &str = ".part";
+/// What a part is called from the time it is taken until the report with it is printed.
+const TAKEN: &str = "taken";
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// The folder of one job.
@@ -68,7 +70,19 @@ impl Shared {
             thread::sleep(POLL_INTERVAL);
         }
         // Either side can win this race: the removal fails if the part was taken after all.
-        fs::remove_file(&self.file).is_err()
+        let withdrawn = fs::remove_file(&self.file).is_ok();
+        if withdrawn {
+            self.leave();
+        }
+        !withdrawn
+    }
+
+    /// Waits until the report that contains the part, which has been taken, is printed.
+    pub fn reported(&self, limit: Duration) {
+        let (until, mine) = (Instant::now() + limit, self.file.with_extension(TAKEN));
+        while mine.exists() && Instant::now() < until {
+            thread::sleep(POLL_INTERVAL);
+        }
     }
 
     /// Takes the parts of other hosts until `enough` are present or none has arrived for `pause`.
@@ -91,25 +105,40 @@ impl Shared {
             }
             thread::sleep(POLL_INTERVAL);
         }
-        // This host is the last to leave.
-        let _gone = fs::remove_dir(&self.folder);
-        let _empty = self.folder.parent().map(fs::remove_dir);
         all
     }
 
+    /// Tells the hosts whose parts were taken that the report is printed.
+    pub fn done(&self) {
+        let taken = |path: &PathBuf| path.extension().is_some_and(|end| end == TAKEN);
+        for part in self.files().filter(taken) {
+            let _open = fs::remove_file(part);
+        }
+        self.leave();
+    }
+
+    /// Removes the folders, unless another host still uses them.
+    fn leave(&self) {
+        let _gone = fs::remove_dir(&self.folder);
+        let _empty = self.folder.parent().map(fs::remove_dir);
+    }
+
+    fn files(&self) -> impl Iterator<Item = PathBuf> {
+        fs::read_dir(&self.folder).into_iter().flatten().flatten().map(|entry| entry.path())
+    }
+
     fn parts(&self, known: &BTreeSet<PathBuf>) -> Vec<PathBuf> {
-        let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten();
         let part = |path: &PathBuf| path.to_string_lossy().ends_with(SUFFIX) && *path != self.file;
-        entries.map(|entry| entry.path()).filter(|path| part(path) && !known.contains(path)).collect()
+        self.files().filter(|path| part(path) && !known.contains(path)).collect()
     }
 }
 
-/// Takes a part by renaming it, which tells its host that it was taken.
+/// Takes a part by renaming it, which tells its host that it was taken. The file remains until the report is
+/// [printed](Shared::done).
 fn open(part: &Path) -> Option<FromHost> {
-    let mine = part.with_extension("taken");
+    let mine = part.with_extension(TAKEN);
     fs::rename(part, &mine).ok()?;
     let evidence = evidence::open(&mine).map_err(|why| why.to_string());
-    let _open = fs::remove_file(&mine);
     let host = evidence.as_ref().ok().and_then(|evidence| evidence.manifest.host.clone());
     let host = host.map_or_else(|| "another host".to_owned(), |host| host.name);
     Some(FromHost { host, ranks: Vec::new(), clock: None, evidence })
@@ -157,6 +186,27 @@ mod tests {
         let taken = other.take(Duration::ZERO, |all| !all.is_empty());
         assert!(taken.len() == 1 && taken[0].evidence.is_err(), "it is no evidence file");
         assert!(shared.taken(Duration::ZERO));
+        other.done();
+        assert!(!dir.path().join(".mpiscope-hosts").exists(), "nothing is left");
+    }
+
+    #[test]
+    fn a_host_can_wait_for_the_report_that_contains_its_part() {
+        let dir = tempfile::tempdir().unwrap();
+        let shared = Shared::find(Some(dir.path()), "job").unwrap();
+        let evidence = dir.path().join("evidence");
+        fs::write(&evidence, "none").unwrap();
+        shared.put(&evidence).unwrap();
+        let other = Shared { folder: shared.folder.clone(), file: shared.folder.join("other.part") };
+        assert_eq!(other.take(Duration::ZERO, |all| !all.is_empty()).len(), 1);
+        assert!(shared.taken(Duration::ZERO));
+        let (began, short) = (Instant::now(), Duration::from_millis(120));
+        shared.reported(short);
+        assert!(began.elapsed() >= short, "it is not printed yet");
+        other.done();
+        let began = Instant::now();
+        shared.reported(Duration::from_secs(60));
+        assert!(began.elapsed() < Duration::from_secs(30));
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 /// A process that ended this shortly before the job's end began was ended with it.
-const ENDED_TOGETHER: Duration = Duration::from_secs(2);
+pub const ENDED_TOGETHER: Duration = Duration::from_secs(2);
 
 /// An uncertain verdict is not reported before the job has stalled for this long, and for this many times
 /// `--hang-after`.

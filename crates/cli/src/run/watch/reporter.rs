@@ -1,6 +1,6 @@
 //! Reports on a job that hangs.
 
-use super::reading::{ENDING, Gone};
+use super::reading::{ENDED_TOGETHER, ENDING, Gone};
 use super::{Reading, Scope};
 use crate::open_files;
 use crate::render::{Screen, Terminal, complain};
@@ -13,9 +13,11 @@ use mpiscope_job::hosts::other_hosts::Elsewhere;
 use mpiscope_job::jobs::discover::discover;
 use mpiscope_job::jobs::evidence::{HANG, ProcessEnd, hang_file};
 use mpiscope_job::jobs::job::Job;
+use mpiscope_job::jobs::job_image::{ImageId, JobImage};
 use mpiscope_job::model::process::Ending;
 use mpiscope_job::questions::live::{Progress, stood};
 use mpiscope_job::questions::why::{Kind, Verdict};
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::Write;
@@ -116,7 +118,8 @@ impl Reporter {
             Some((before, now)) if !now.living.is_superset(&before.lived(Instant::now())) => {
                 self.look_back_to(&before);
             }
-            _ => self.tell(found, BEFORE_THE_END),
+            // Without the other hosts there is nothing certain to say; their data may come after the end.
+            _ => self.tell(found.filter(|found| self.scope.suffices(&found.verdict)), BEFORE_THE_END),
         }
     }
 
@@ -133,7 +136,7 @@ impl Reporter {
         if !self.scope.ends_elsewhere()
             && let Some(job) = self.job()
         {
-            self.tell(self.as_it_was(job, before, Instant::now()), BEFORE_THE_END);
+            self.tell(self.as_it_was(job, &before.lived(Instant::now())), BEFORE_THE_END);
         }
     }
 
@@ -145,15 +148,19 @@ impl Reporter {
         let began = self.began_to_end(end);
         if began.is_some() || ended_by_signals(ends, others) {
             let job = join::job(&self.job, evidence::here(&self.job, ends), others);
-            let found = self.as_it_was(job, &before, began.unwrap_or(end));
+            let mut lived = before.lived(began.unwrap_or(end));
+            if !self.scope.ends_elsewhere() {
+                lived.extend(others.iter().flat_map(ended_with_the_job));
+            }
+            let found = self.as_it_was(job, &lived);
             self.tell(found.filter(|found| self.scope.suffices(&found.verdict)), BEFORE_THE_END);
         }
     }
 
-    /// Judges a job as of the time of its end, if no rank had made progress for a while. The latest reading
-    /// may be older: it tells which processes lived, and the images tell how long they had stalled.
-    fn as_it_was(&self, job: Job, before: &Reading, end: Instant) -> Option<Found> {
-        let mut job = job.as_it_was(&before.lived(end), stood);
+    /// Judges a job as of the time of its end, when the processes in `lived` existed, if no rank had made
+    /// progress for a while: the images tell for how long.
+    fn as_it_was(&self, job: Job, lived: &BTreeSet<ImageId>) -> Option<Found> {
+        let mut job = job.as_it_was(lived, stood);
         let apart = job.stood.filter(|stood| *stood >= APART_AT_THE_END)?;
         let (verdict, elsewhere) = twice(&mut job, apart, |_| Elsewhere::default()).ok()?;
         Some(Found { verdict, job: Some(job), elsewhere, apart })
@@ -312,6 +319,19 @@ impl Reporter {
             Err(why) => complain("run", &format!("--on-hang cannot be run: {why}")),
         }
     }
+}
+
+/// Returns the processes of another host that a signal ended together with the job. Their progress was unknown
+/// here; their host saved its part when the last of them had ended.
+fn ended_with_the_job(other: &FromHost) -> Vec<ImageId> {
+    let with_the_job = |image: &&JobImage| {
+        let Some((end, saved)) = image.end.as_ref().zip(image.about()) else { return false };
+        let by_signal = matches!(end.ending, Some(Ending::Signal(signal)) if signals::ends_jobs(signal));
+        let ago = |ended_ns| Duration::from_nanos(saved.moment.monotonic_ns.saturating_sub(ended_ns));
+        by_signal && end.ended_ns.is_some_and(|ended_ns| ago(ended_ns) < ENDED_TOGETHER)
+    };
+    let images = other.evidence.iter().flat_map(|evidence| &evidence.job.images).filter(with_the_job);
+    images.filter_map(|image| image.id(&image.who()?.entry.place.host)).collect()
 }
 
 /// Whether all processes that died by a signal were killed by one used to end jobs, and at least one was. A
