@@ -3,7 +3,7 @@
 //!
 //! An evidence file is not replaced by anything else: it may be all that is left of a job, and the input.
 //! Anything that is not a regular file (a device, a pipe, a `/dev/stdout` opened by the shell) is written to
-//! and never replaced.
+//! and never replaced, if the user named it. Names that mpiscope chooses in a folder are its own.
 
 use anyhow::{Context, Result, bail};
 use mpiscope_job::base::draft::Draft;
@@ -48,6 +48,16 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<()> {
     stream(path, |out| out.write_all(bytes))
 }
 
+/// Writes a file whose name mpiscope has chosen, in place of whatever has this name: where others can write to the
+/// folder too, they may have planted a pipe or a link there.
+pub fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
+    let done = Draft::shared(path).and_then(|draft| {
+        draft.file().write_all(bytes)?;
+        draft.publish()
+    });
+    done.with_context(|| path.display().to_string())
+}
+
 /// Like [`write`], for content that is produced piece by piece.
 pub fn stream(path: &Path, content: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
     spare_evidence(path)?;
@@ -87,6 +97,21 @@ mod tests {
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
         write(&dir.path().join("file"), b"x").unwrap();
         assert_eq!(fs::read(dir.path().join("file")).unwrap(), b"x");
+    }
+
+    #[test]
+    fn pipes_and_links_in_the_place_of_a_file_of_our_own_are_replaced() {
+        let dir = tempfile::tempdir().unwrap();
+        let (pipe, link, file) = (dir.path().join("pipe"), dir.path().join("link"), dir.path().join("file"));
+        assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        fs::write(&file, "of another user").unwrap();
+        symlink(&file, &link).unwrap();
+        for planted in [&pipe, &link] {
+            replace(planted, b"report").unwrap();
+            assert!(fs::symlink_metadata(planted).unwrap().is_file());
+            assert_eq!(fs::read(planted).unwrap(), b"report");
+        }
+        assert_eq!(fs::read(&file).unwrap(), b"of another user");
     }
 
     #[test]

@@ -99,7 +99,7 @@ fn write_json(dir: &Path, report: &JobReport, scope: &Scope) -> Result<PathBuf> 
     let path = dir.join(&name);
     let mut json = serde_json::to_vec_pretty(report)?;
     json.push(b'\n');
-    whole_file::write(&path, &json)?;
+    whole_file::replace(&path, &json)?;
     Ok(path)
 }
 

@@ -168,7 +168,7 @@ mod tests {
 
     #[test]
     fn which_rank_ended_first_is_not_said_across_unknown_clocks() {
-        let host = |name: &str, clock_error_s| HostReport {
+        let host = |name: &str, clock_error_s: Option<f64>| HostReport {
             host: name.to_owned(),
             ranks: Members::default(),
             clock_later_s: clock_error_s.map(|_| 1000.0),

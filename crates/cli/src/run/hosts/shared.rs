@@ -56,6 +56,9 @@ impl Shared {
     /// # Errors
     /// If it cannot be written.
     pub fn put(&self, evidence: &Path) -> io::Result<()> {
+        // A host that withdrew its part may have removed them.
+        self.folder.parent().map(|base| own(base.to_owned())).transpose()?;
+        own(self.folder.clone())?;
         let draft = Draft::private(&self.file)?;
         io::copy(&mut File::open(evidence)?, &mut draft.file())?;
         draft.file().sync_all()?;

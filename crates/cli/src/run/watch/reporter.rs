@@ -298,7 +298,7 @@ impl Reporter {
         let Some(dir) = &self.out else { return };
         let file = dir.join("why.json");
         let written = json::text(found).map_err(anyhow::Error::from);
-        if let Err(why) = written.and_then(|text| whole_file::write(&file, &text)) {
+        if let Err(why) = written.and_then(|text| whole_file::replace(&file, &text)) {
             complain("run", &format!("{why:#}; the verdict was not written"));
         }
     }
