@@ -116,7 +116,7 @@ impl<A: Abi> Buffers<A> {
         };
         let operation = call.function().operation();
         let blocks = [Block::default(); MOST];
-        (known && call.since != 0).then(|| Self { comm, operation, blocks, len: 0, is_freed: false })
+        (known && call.since != 0).then_some(Self { comm, operation, blocks, len: 0, is_freed: false })
     }
 
     #[inline(never)]
