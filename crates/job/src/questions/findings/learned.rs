@@ -5,30 +5,70 @@ use crate::observation::ledger::Line;
 use crate::observation::{Collective, Observation};
 use mpi_abi::{Class, FunctionId};
 use mpiscope_image::traffic::EntryFlag;
+use std::collections::{HashMap, HashSet};
+
+/// When the last member entered each collective, by communicator and number: what happened later, nobody can have
+/// learned in it. Known if all members are, and have one clock.
+pub(super) struct LastEntries(HashMap<(u64, u64), u64>);
+
+impl LastEntries {
+    pub(super) fn of<'a>(all: impl Iterator<Item = &'a Observation> + Clone) -> Self {
+        let hosts: HashSet<&str> = all.clone().map(|seen| seen.host.as_str()).collect();
+        let mut members: HashMap<u64, u32> = HashMap::new();
+        let mut entered: HashMap<(u64, u64), (u32, u64)> = HashMap::new();
+        for seen in all.filter(|_| hosts.len() == 1) {
+            for comm in &seen.communicators {
+                let others = comm.remote.as_ref().map_or(0, |remote| remote.size);
+                members.insert(comm.identity, comm.size.saturating_add(others));
+            }
+            for history in &seen.history {
+                let entries = history.entries.iter().zip(&history.times).filter(|(_, (from, _))| *from != 0);
+                for ((number, _), (from, _)) in entries {
+                    let (count, last) = entered.entry((history.comm, *number)).or_default();
+                    *count += 1;
+                    *last = (*last).max(*from);
+                }
+            }
+        }
+        let of_all = |((comm, number), (count, last)): ((u64, u64), (u32, u64))| {
+            (members.get(&comm) == Some(&count)).then_some(((comm, number), last))
+        };
+        Self(entered.into_iter().filter_map(of_all).collect())
+    }
+}
 
 /// When a process learned anything from others through MPI.
 pub(super) struct Incoming {
     /// What it learned before is not known, in nanoseconds.
     known_from_ns: u64,
-    /// When calls returned that received a message, sent one synchronously or waited in a collective; sorted.
-    at_ns: Vec<u64>,
+    /// What calls taught that received a message, sent one synchronously or waited in a collective; sorted.
+    lessons: Vec<Lesson>,
+}
+
+/// What a process learned in a call.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Lesson {
+    /// When the call returned.
+    at_ns: u64,
+    /// Until when what it learned can have happened.
+    news_ns: u64,
 }
 
 impl Incoming {
     /// Reads the records of a process; `None` if they are not complete, or if it may have learned something in
     /// another way: through a window or a file.
-    pub(super) fn of(seen: &Observation) -> Option<Self> {
-        Self::unless(seen, &[Class::ONE_SIDED, Class::IO])
+    pub(super) fn of(seen: &Observation, entries: &LastEntries) -> Option<Self> {
+        Self::unless(seen, entries, &[Class::ONE_SIDED, Class::IO])
     }
 
     /// The same for a process with windows: what it learned through their memory, or from locks and epochs, is
     /// left out.
-    pub(super) fn beside_windows(seen: &Observation) -> Option<Self> {
-        Self::unless(seen, &[Class::IO])
+    pub(super) fn beside_windows(seen: &Observation, entries: &LastEntries) -> Option<Self> {
+        Self::unless(seen, entries, &[Class::IO])
     }
 
     /// `None` if it made collective calls of these classes.
-    fn unless(seen: &Observation, classes: &[Class]) -> Option<Self> {
+    fn unless(seen: &Observation, entries: &LastEntries, classes: &[Class]) -> Option<Self> {
         let ledger = seen.ledger.as_ref()?;
         if ledger.received.lines.len() as u64 != ledger.received.written || ledger.sent.wrapped {
             return None;
@@ -36,7 +76,8 @@ impl Incoming {
         let received = ledger.received.lines.iter();
         let synchronous = ledger.sent.lines.iter().filter(|line| line.is(EntryFlag::SYNCHRONOUS));
         let calls = received.chain(synchronous).flat_map(Line::calls);
-        let mut at_ns: Vec<u64> = calls.map(|call| call.until_ns).collect();
+        let mut lessons: Vec<Lesson> =
+            calls.map(|call| Lesson { at_ns: call.until_ns, news_ns: call.until_ns }).collect();
         let mut known_from_ns = 0;
         for history in &seen.history {
             let otherwise = |one: &Collective| class(one).is_some_and(|class| classes.contains(&class));
@@ -52,20 +93,68 @@ impl Incoming {
                 let completed = || history.completed.iter().find(|done| done.number == number);
                 let waits = is_collective_that_waits(&one.function) || class(one) == Some(Class::ONE_SIDED);
                 let left = waits.then_some(*until);
-                at_ns.push(left.or_else(|| Some(completed()?.until_ns))?);
+                let at_ns = left.or_else(|| Some(completed()?.until_ns))?;
+                let last = entries.0.get(&(history.comm, number)).copied();
+                lessons.push(Lesson { at_ns, news_ns: last.unwrap_or(at_ns) });
             }
         }
-        at_ns.sort_unstable();
-        Some(Self { known_from_ns, at_ns })
+        lessons.sort_unstable();
+        Some(Self { known_from_ns, lessons })
     }
 
-    /// Whether it learned nothing between these times.
+    /// Whether it learned nothing between these times of what happened after the first of them.
     pub(super) fn nothing_between(&self, from_ns: u64, until_ns: u64) -> bool {
-        let next = self.at_ns.get(self.at_ns.partition_point(|at| *at <= from_ns));
-        from_ns >= self.known_from_ns && next.is_none_or(|at| *at > until_ns)
+        let after = self.lessons.partition_point(|lesson| lesson.at_ns <= from_ns);
+        let mut between = self.lessons.iter().skip(after).take_while(|lesson| lesson.at_ns <= until_ns);
+        from_ns >= self.known_from_ns && !between.any(|lesson| lesson.news_ns > from_ns)
     }
 }
 
 fn class(of: &Collective) -> Option<Class> {
     FunctionId::from_name(&of.function).map(|function| function.properties().class)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::observation::Communicator;
+    use crate::observation::history::History;
+    use crate::observation::ledger::Ledger;
+
+    /// A rank of two that was in the second barrier between these times.
+    fn rank(host: &str, entered: u64, left: u64) -> Observation {
+        let barrier = Collective { function: "MPI_Barrier".into(), ..Collective::default() };
+        let history = History {
+            comm: 5,
+            newest: 2,
+            entries: vec![(1, 0), (2, 0)],
+            kinds: vec![barrier],
+            times: vec![(1, 2), (entered, left)],
+            completed: Vec::new(),
+        };
+        let comm = Communicator { identity: 5, size: 2, ..Communicator::default() };
+        Observation {
+            host: host.into(),
+            history: vec![history],
+            communicators: vec![comm],
+            ledger: Some(Box::<Ledger>::default()),
+            ..Observation::default()
+        }
+    }
+
+    fn learned_nothing(job: &[Observation; 2], from_ns: u64, until_ns: u64) -> Option<bool> {
+        let entries = LastEntries::of(job.iter());
+        Some(Incoming::of(&job[1], &entries)?.nothing_between(from_ns, until_ns))
+    }
+
+    #[test]
+    fn nothing_that_happened_after_all_had_entered_a_collective_is_learned_in_it() {
+        let job = [rank("a", 10, 21), rank("a", 20, 90)];
+        assert_eq!(learned_nothing(&job, 15, 100), Some(false), "before the last one entered");
+        assert_eq!(learned_nothing(&job, 30, 100), Some(true), "one left early");
+        let apart = [rank("a", 10, 21), rank("b", 20, 90)];
+        assert_eq!(learned_nothing(&apart, 30, 100), Some(false), "two clocks");
+        let alone = [rank("a", 0, 0), rank("a", 20, 90)];
+        assert_eq!(learned_nothing(&alone, 30, 100), Some(false), "a member is not known");
+    }
 }

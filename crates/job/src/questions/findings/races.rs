@@ -4,7 +4,7 @@
 //! nothing from others since then, and was received later by another receive, or not at all: only timing decided
 //! which message came first. That is not an error if the order does not matter.
 
-use super::learned::Incoming;
+use super::learned::{Incoming, LastEntries};
 use super::{Finding, Kind};
 use crate::observation::Observation;
 use crate::observation::ledger::Line;
@@ -75,8 +75,9 @@ pub fn wildcards(observations: &[Observation], words: &Words<'_>) -> Vec<Finding
     if !messages.iter().any(|ends| ends.received.is(EntryFlag::ANY_SOURCE)) {
         return Vec::new();
     }
+    let entries = LastEntries::of(observations.iter());
     let incoming: HashMap<ProcessIndex, Incoming> =
-        joined.processes().filter_map(|(me, .., seen)| Some((me, Incoming::of(seen)?))).collect();
+        joined.processes().filter_map(|(me, .., seen)| Some((me, Incoming::of(seen, &entries)?))).collect();
     let unaware = |rival: &From<'_>, of_ns: u64| {
         let sender = incoming.get(&rival.sender);
         sender.is_some_and(|sender| sender.nothing_between(of_ns, rival.sent.posted_ns))

@@ -1,7 +1,7 @@
 //! What orders two operations under shared locks: nothing, if one began before the other was complete, or if
 //! its process can have learned nothing since then.
 
-use super::super::learned::Incoming;
+use super::super::learned::{Incoming, LastEntries};
 use super::uses::{Process, Use, Uses};
 use crate::observation::OneSided;
 use crate::observation::one_sided::{AccessEpoch, Does};
@@ -89,13 +89,14 @@ fn learned(uses: &Uses<'_>) -> Option<HashMap<ProcessIndex, Learned>> {
             reading.entry(one.target).or_default().push(span);
         }
     }
+    let entries = LastEntries::of(uses.seen.values().map(|process| process.seen));
     let one = |(me, process): (&ProcessIndex, &Process<'_>)| {
         let known = process.known?;
         // Loads and stores are not seen.
         if known.memories.iter().any(|memory| memory.shared) {
             return None;
         }
-        let incoming = Incoming::beside_windows(process.seen)?;
+        let incoming = Incoming::beside_windows(process.seen, &entries)?;
         let mut at_ns: Vec<u64> = waits(known, &exclusive);
         at_ns.sort_unstable();
         let reading_ns = disjoint(reading.get(me).cloned().unwrap_or_default());
