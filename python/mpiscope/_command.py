@@ -58,9 +58,18 @@ def ask(verb: str, options: Sequence[str] = (), names: Sequence[str] = ()) -> An
     """The JSON that a verb prints; names that look like options are passed as names."""
     answer = _run([verb, "--json", *options, "--", *names])
     if answer.returncode not in (0, 1) or not answer.stdout.strip():
-        message = answer.stderr.strip() or f"mpiscope {verb} ended with status {answer.returncode}"
-        raise Error(message, answer.returncode)
+        message = answer.stderr.strip() or _missing(answer.stdout)
+        raise Error(message or f"mpiscope {verb} ended with status {answer.returncode}", answer.returncode)
     return json.loads(answer.stdout)
+
+
+def _missing(answer: str) -> str:
+    """What the ranks of an answer say about what was asked for and is not there."""
+    try:
+        ranks = json.loads(answer).get("ranks", [])
+    except (ValueError, AttributeError):
+        return ""
+    return "; ".join(sorted({rank["missing"] for rank in ranks if rank.get("missing")}))
 
 
 def tell(verb: str, options: Sequence[str], names: Sequence[str]) -> str:

@@ -116,8 +116,14 @@ def open_report(file: PathLike) -> Report:
     """The report in a file, or in a directory with a ``report.json``."""
     path = Path(file)
     path = path / "report.json" if path.is_dir() else path
-    with open(path, encoding="utf-8") as text:
-        return Report(json.load(text))
+    try:
+        with open(path, encoding="utf-8") as text:
+            fields = json.load(text)
+    except ValueError as why:
+        raise Error(f"{path}: not a report: {why}", COULD_NOT_READ) from why
+    if not isinstance(fields, dict) or not str(fields.get("schema")).startswith("mpiscope.report/"):
+        raise Error(f"{path}: not a report", COULD_NOT_READ)
+    return Report(fields)
 
 
 def trace(source: PathLike) -> Trace:

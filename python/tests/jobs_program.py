@@ -85,6 +85,16 @@ def end_of(ranks):
             pass
 
 
+def fails(text, action):
+    """The action fails, and the message contains the text."""
+    try:
+        action()
+    except mpiscope.Error as error:
+        assert error.status == 2 and text in str(error), error
+    else:
+        raise AssertionError(f"did not fail: {text}")
+
+
 def main():
     ring, *launcher = sys.argv[1:]
     assert mpiscope.version().startswith("mpiscope ")
@@ -112,12 +122,12 @@ def main():
         report = mpiscope.Job(out).report()
         assert (report.size, len(report.ranks)) == (4, 4) and report.command.endswith(ring), report
         assert any(one.rank == 3 and one.function == "MPI_Init" for one in report.calls_by_rank())
-    try:
-        mpiscope.job("no-such-job").ps()
-    except mpiscope.Error as error:
-        assert error.status == 2 and "no-such-job" in str(error)
-    else:
-        raise AssertionError("there is no such job")
+        fails("no object has the handle or name nosuch", lambda: saved.inspect(handle="nosuch"))
+        for text in ["not JSON", "[]", '{"schema": "mpiscope.why/1"}']:
+            other = Path(folder) / "other.json"
+            other.write_text(text)
+            fails("not a report", lambda: mpiscope.open_report(other))
+    fails("no-such-job", lambda: mpiscope.job("no-such-job").ps())
     print("jobs: passed")
 
 
