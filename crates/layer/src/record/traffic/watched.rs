@@ -8,7 +8,6 @@
 #![allow(unsafe_code)]
 
 use super::contents::{self, is_readable};
-use super::state::State;
 use crate::record::objects::tables;
 use mpiscope_image::objects::{Datatype, SIZE_UNKNOWN};
 use mpiscope_image::traffic::{EntryFlag, Request, RequestKind};
@@ -96,17 +95,6 @@ impl Watched {
         watch.operation.set(0);
         let is_changed = now.is_some_and(|now| differs(&watch.posted.get(), &watch.asked.get(), &now));
         if is_changed { EntryFlag::CHANGED.0 } else { 0 }
-    }
-}
-
-/// A request that a call asks about, by its handle.
-#[inline(always)]
-pub fn asked(held: &State, handle: u64) {
-    if contents::recorded()
-        && handle != held.null_request
-        && let Some(request) = held.requests.find(handle)
-    {
-        held.watched.asked(request);
     }
 }
 

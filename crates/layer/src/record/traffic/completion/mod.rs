@@ -25,7 +25,6 @@ use super::polling;
 use super::requests::{complete, finish};
 use super::scratch::{self, Item, Scratch, lend_many};
 use super::state::{Held, State, hold};
-use super::watched;
 use crate::interpose::frame::Call;
 use mpi_abi::{Abi, Flags};
 use mpiscope_image::objects::Flag;
@@ -47,6 +46,17 @@ fn look<const QUIET: bool>(held: Held<QUIET>, handle: u64) -> Item {
         request.head.flags.set(request.head.flags.get() | Flag::WAITED.0);
     }
     Item::Record(request, request.head.uid.get())
+}
+
+/// A call asks about a request that it does not [look up](look): the contents of its buffer are compared.
+#[inline(always)]
+fn asked(held: &State, handle: u64) {
+    if contents::recorded()
+        && handle != held.null_request
+        && let Some(request) = held.requests.find(handle)
+    {
+        held.watched.asked(request);
+    }
 }
 
 /// Records a call that was given no active request. Polling functions are [recorded](polling::asked) anyway.
@@ -139,7 +149,7 @@ fn remember<A: Abi>(
         }
     } else {
         scratch.handles.extend((0..count).map(|index| scratch::element(array, index)));
-        scratch.handles.iter().for_each(|handle| watched::asked(&held, *handle));
+        scratch.handles.iter().for_each(|handle| asked(&held, *handle));
     }
     if let Some(statuses) = statuses {
         lend_many::<A>(scratch, statuses, count);

@@ -1,11 +1,10 @@
 //! One request: `MPI_Wait`, `MPI_Test`.
 
-use super::{fail, forget, look, needs_status, resolve, waited_for_nothing, was_inactive};
+use super::{asked, fail, forget, look, needs_status, resolve, waited_for_nothing, was_inactive};
 use crate::interpose::frame::Call;
 use crate::record::traffic::requests::complete;
 use crate::record::traffic::scratch::{self, Item, given, lend};
 use crate::record::traffic::state::{self, Held, Step, hold};
-use crate::record::traffic::watched;
 use mpi_abi::Abi;
 use std::ffi::{c_int, c_void};
 
@@ -80,7 +79,7 @@ pub fn before_test<A: Abi>(
     scratch.single = if held.is_multiple() {
         look(*held, handle)
     } else {
-        watched::asked(&held, handle);
+        asked(&held, handle);
         Item::Handle(handle)
     };
     lend::<A>(scratch, status);
