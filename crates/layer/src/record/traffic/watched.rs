@@ -3,8 +3,8 @@
 //! The library writes such a buffer at a time of its own, so a change proves nothing. But a byte that, when the program
 //! asks for the completion, is neither what it was when the receive was posted nor what it is once the receive is
 //! complete, has been written by somebody else. So a few bytes of the buffer are kept from the first two of these
-//! moments; of several calls that ask, from the first that finds a change. What is written after the message has arrived is found by comparing both ends of the message: see
-//! [`contents`].
+//! moments; of several calls that ask, from the first that finds a change. What is written after the message has
+//! arrived is found by comparing both ends of the message: see [`contents`].
 #![allow(unsafe_code)]
 
 use super::contents::{self, is_readable};
