@@ -18,8 +18,7 @@ impl LastEntries {
         let mut entered: HashMap<(u64, u64), (u32, u64)> = HashMap::new();
         for seen in all.filter(|_| hosts.len() == 1) {
             for comm in &seen.communicators {
-                let others = comm.remote.as_ref().map_or(0, |remote| remote.size);
-                members.insert(comm.identity, comm.size.saturating_add(others));
+                members.insert(comm.identity, comm.processes());
             }
             for history in &seen.history {
                 let entries = history.entries.iter().zip(&history.times).filter(|(_, (from, _))| *from != 0);
