@@ -51,6 +51,9 @@ pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>) -> Vec<Trial> {
     let name = format!("{}::a_job_that_hangs_is_judged_as_it_was_if_its_ranks_are_ended_too", library.name);
     trials.push(checked(name, move || all_are_ended(&own, &of)));
     let (own, of) = (Arc::clone(subject), Arc::clone(library));
+    let name = format!("{}::the_end_of_a_job_tells_who_held_it_up_without_calling_it_hung", library.name);
+    trials.push(checked(name, move || held_up(&own, &of)));
+    let (own, of) = (Arc::clone(subject), Arc::clone(library));
     let name = format!("{}::ranks_that_were_killed_wait_no_longer_than_they_lived", library.name);
     trials.push(checked(name, move || killed_and_noticed_late(&own, &of)));
     trials
@@ -82,6 +85,9 @@ const LATE: Duration = Duration::from_secs(4);
 /// The watcher reads the ranks' progress at least this often; after twice that time it knows that they do not
 /// move.
 const READINGS_S: f64 = 5.0;
+
+/// After a stall as long as this, the end of a job that does not hang is explained too.
+const HELD_UP_S: f64 = 10.0 + 1.5 * READINGS_S;
 
 /// The terminal signals the launcher and the `mpiscope run` in front of it at the same moment; one behind the
 /// launcher learns only that the ranks have ended.
@@ -179,6 +185,25 @@ fn all_are_ended(subject: &Subject, library: &Library) -> Result<()> {
     let saved = job.path().join(saved.with_context(|| format!("no file was saved\n{printed}"))?);
     let why = json(&["why", &saved.display().to_string(), "--json"])?;
     ensure!(why["verdict"].as_str().is_some_and(|verdict| verdict.starts_with(SAID)), "{why:#}");
+    Ok(())
+}
+
+/// A rank that sleeps, and that the others wait for when the job's time is over, is the likely reason why it
+/// was.
+fn held_up(subject: &Subject, library: &Library) -> Result<()> {
+    let mut job = Job::start_of(&Program { ranks: 3, ..HANG }, subject, library, &["one_sleeps"], &[])?;
+    let target = job.target();
+    job.until("ranks wait for the one that sleeps", || {
+        let why = json(&["why", &target, "--for", "0.3", "--json"]).unwrap_or_default();
+        Ok(why["kind"] == "slow" && why["evidence"][0]["since_s"][0].as_f64() > Some(HELD_UP_S))
+    })?;
+    kill_process(Pid::from_raw(target.parse()?).context("no process")?, Signal::TERM)?;
+    job.finish()?;
+    let printed = job.stderr();
+    let said = "mpiscope: when it was ended, no rank had completed an MPI call for ";
+    let line = printed.lines().find_map(|line| line.strip_prefix(said)).with_context(|| printed.clone())?;
+    ensure!(line.contains("wait for rank 0: sleeping"), "{printed}");
+    ensure!(!printed.contains("no rank has completed"), "called hung\n{printed}");
     Ok(())
 }
 

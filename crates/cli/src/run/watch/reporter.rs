@@ -3,7 +3,7 @@
 use super::reading::{ENDED_TOGETHER, ENDING, Gone};
 use super::{Reading, Scope};
 use crate::open_files;
-use crate::render::{Screen, Terminal, complain};
+use crate::render::{Screen, Terminal, complain, duration};
 use crate::run::hosts::{FromHost, join};
 use crate::run::{Options, evidence, signals};
 use crate::whole_file;
@@ -30,6 +30,9 @@ use std::time::{Duration, Instant};
 const APART_AT_THE_END: Duration = Duration::from_millis(300);
 /// The time given for a final verdict.
 const BEFORE_THE_END: &str = "before the end";
+/// If a job that was not hanging is ended after such a stall, or after one of `--hang-after`, who held it up is
+/// reported.
+const WORTH_REPORTING: Duration = Duration::from_secs(10);
 
 /// Reports on a job that hangs.
 pub struct Reporter {
@@ -60,6 +63,8 @@ pub struct Found {
     elsewhere: Elsewhere,
     /// Interval between the two snapshots.
     apart: Duration,
+    /// How long no rank had completed a call, at least.
+    stalled: Duration,
 }
 
 impl Reporter {
@@ -163,7 +168,7 @@ impl Reporter {
         let mut job = job.as_it_was(lived, stood);
         let apart = job.stood.filter(|stood| *stood >= APART_AT_THE_END)?;
         let (verdict, elsewhere) = twice(&mut job, apart, |_| Elsewhere::default()).ok()?;
-        Some(Found { verdict, job: Some(job), elsewhere, apart })
+        Some(Found { verdict, job: Some(job), elsewhere, apart, stalled: apart })
     }
 
     /// Judges a running job. `ends` means that the job is about to be ended.
@@ -173,7 +178,8 @@ impl Reporter {
         let (verdict, elsewhere) = twice(&mut job, apart, join).ok()?;
         // At the end there may be nothing left to read again.
         let job = ends.then_some(job);
-        Some(Found { verdict, job, elsewhere, apart })
+        let stalled = self.reading().map_or(Duration::ZERO, |reading| reading.since.elapsed());
+        Some(Found { verdict, job, elsewhere, apart, stalled })
     }
 
     /// Finds the part of the job on this host, possibly empty.
@@ -189,24 +195,47 @@ impl Reporter {
         let over = matches!(verdict.kind, Kind::RANK_GONE | Kind::NO_PARTNER) && verdict.stuck.is_empty();
         let runs = when != BEFORE_THE_END;
         let too_late = runs && (self.is_ending() || self.may_be_ended(&found));
+        if !runs && self.was_held_up(&found) {
+            let stalled = duration(found.stalled.as_secs_f64());
+            self.deliver(
+                found,
+                &format!("when it was ended, no rank had completed an MPI call for {stalled}"),
+            );
+            return;
+        }
         if !verdict.problem || over || too_late || !(verdict.certain || self.is_persistent_stall()) {
             return;
         }
-        if let Ok(mut said) = self.said.lock() {
-            if *said == verdict.verdict {
-                return;
-            }
-            said.clone_from(&verdict.verdict);
+        let verdict = verdict.clone();
+        if let Some(saved) = self.deliver(found, when) {
+            self.call(&verdict, saved.as_deref());
         }
-        self.say(verdict, when);
-        self.keep(verdict);
+    }
+
+    /// Whether ranks of a job that does not hang have waited long for one that computes, sleeps or uses a file.
+    fn was_held_up(&self, found: &Found) -> bool {
+        let Verdict { kind, culprits, .. } = &found.verdict;
+        matches!(*kind, Kind::SLOW | Kind::FILE)
+            && !culprits.is_empty()
+            && found.stalled >= self.after.min(WORTH_REPORTING)
+    }
+
+    /// Prints and saves a verdict, unless it was the latest; returns the file, if it could be written.
+    fn deliver(&self, found: Found, when: &str) -> Option<Option<PathBuf>> {
+        if let Ok(mut said) = self.said.lock() {
+            if *said == found.verdict.verdict {
+                return None;
+            }
+            said.clone_from(&found.verdict.verdict);
+        }
+        self.say(&found.verdict, when);
+        self.keep(&found.verdict);
         let file = self.file();
-        let verdict = found.verdict.clone();
         let saved = self.save(found, &file);
         if saved {
             self.say_saved(&file);
         }
-        self.call(&verdict, saved.then_some(&*file));
+        Some(saved.then_some(file))
     }
 
     /// Saves everything known about the job. Briefly stopping ranks that can never proceed slows nothing
