@@ -33,15 +33,11 @@ impl<'c> Case<'c> {
     /// Stuck ranks that one message would release if it had gone to the rank that waits for it.
     pub(super) fn misdirected(&self, found: &Blocked) -> Option<Reason> {
         let receives: Vec<_> = self.receives(found).collect();
-        let receives = self.that_block_others(found, &receives);
-        let mut all = receives.iter().take(MOST_COMPARED).flat_map(|(receiver, receive)| {
-            self.astray(found, *receiver, receive).map(|sent| Astray { receiver: *receiver, receive, sent })
-        });
-        let one = all.next()?;
-        if all.any(|other| other.route() != one.route()) || !self.would_release(found, one) {
-            return None;
-        }
-        let Astray { receiver, receive, sent: (sender, message) } = one;
+        // In a ring of senders, the receive is outside.
+        let one = self.only_astray(found, &self.that_block_others(found, &receives));
+        let one =
+            one.or_else(|| self.only_astray(found, &receives)).filter(|one| self.would_release(found, *one));
+        let Astray { receiver, receive, sent: (sender, message) } = one?;
         let ring = cycle::cycle(self.snapshot, found);
         let held = match ring.as_slice() {
             [] => String::new(),
@@ -61,6 +57,19 @@ impl<'c> Case<'c> {
         Some(reason)
     }
 
+    /// Returns the only message that went to another rank than the one of these that waits for it.
+    fn only_astray<'s>(
+        &'s self,
+        found: &'s Blocked,
+        receives: &[(ProcessIndex, &'s Receive)],
+    ) -> Option<Astray<'s>> {
+        let mut all = receives.iter().take(MOST_COMPARED).flat_map(|(receiver, receive)| {
+            self.astray(found, *receiver, receive).map(|sent| Astray { receiver: *receiver, receive, sent })
+        });
+        let one = all.next()?;
+        (!all.any(|other| other.route() != one.route())).then_some(one)
+    }
+
     /// Returns messages a receive wants that were sent to processes which can never receive them.
     fn astray<'s>(
         &'s self,
@@ -69,14 +78,13 @@ impl<'c> Case<'c> {
         receive: &Receive,
     ) -> impl Iterator<Item = Sent<'s>> + use<'s, 'c> {
         let envelope = match receive.matches {
-            Match { from: Peer::One(from), comm, tag: Some(tag), partitioned: false } => {
-                Some((from, comm, tag))
-            }
+            Match { from: Peer::One(from), comm, tag, partitioned: false } => Some((from, comm, tag)),
             _ => None,
         };
         envelope.into_iter().flat_map(move |(from, comm, tag)| {
             let sent = self.process(from).map_or(&[][..], |process| &process.sent);
-            let alike = move |message: &&Message| (message.comm, message.tag) == (comm, tag);
+            let fits = move |message: &Message| tag.is_none_or(|tag| message.tag == tag);
+            let alike = move |message: &&Message| message.comm == comm && fits(message);
             let live = |to: ProcessIndex| found.live.get(to as usize).copied().unwrap_or(true);
             let left = |message: &Message| {
                 self.pairs().left(message.to).iter().any(|(_, left)| std::ptr::eq(*left, message))
@@ -85,7 +93,7 @@ impl<'c> Case<'c> {
             // A message the receiver got with another tag, before any went elsewhere, is closer to what it
             // wants.
             let instead = move |message: &&Message| {
-                message.to == receiver && message.comm == comm && message.tag != tag && left(message)
+                message.to == receiver && message.comm == comm && !fits(message) && left(message)
             };
             let before = sent.iter().take_while(move |message| !instead(message));
             before.filter(alike).filter(lost).map(move |message| (from, message))
@@ -94,10 +102,20 @@ impl<'c> Case<'c> {
 
     /// Whether no process remains stuck once the message goes to the rank that waits for it.
     fn would_release(&self, found: &Blocked, one: Astray<'_>) -> bool {
-        let mut snapshot = self.snapshot.clone();
         let Astray { receiver, sent: (sender, message), .. } = one;
-        if let Some(process) = snapshot.processes.get_mut(sender as usize) {
-            redirect(process, message, receiver);
+        self.none_would_be_stuck(found, sender, |process| redirect(process, message, receiver))
+    }
+
+    /// Whether processes are stuck and none would be if one of them had done something else.
+    pub(super) fn none_would_be_stuck(
+        &self,
+        found: &Blocked,
+        process: ProcessIndex,
+        had: impl FnOnce(&mut Process),
+    ) -> bool {
+        let mut snapshot = self.snapshot.clone();
+        if let Some(process) = snapshot.processes.get_mut(process as usize) {
+            had(process);
         }
         found.stuck().next().is_some() && blocked(&snapshot, self.acts, false).stuck().next().is_none()
     }
@@ -110,16 +128,20 @@ fn redirect(process: &mut Process, message: &Message, to: ProcessIndex) {
     if let Some(sent) = process.sent.iter_mut().find(|sent| same(sent)) {
         sent.to = to;
     }
-    let calls = process.threads.iter_mut().filter_map(|thread| thread.call.as_mut());
-    let needs = calls.flat_map(|call| match &mut call.wait {
-        Wait::Nothing => &mut [][..],
-        Wait::All(needs) | Wait::Any(needs) => needs.as_mut_slice(),
-    });
-    for need in needs {
+    for need in needs(process) {
         if let Need::Receiver(sent) = need
             && same(sent)
         {
             sent.to = to;
         }
     }
+}
+
+/// Returns what the calls of a process wait for.
+pub(super) fn needs(process: &mut Process) -> impl Iterator<Item = &mut Need> {
+    let calls = process.threads.iter_mut().filter_map(|thread| thread.call.as_mut());
+    calls.flat_map(|call| match &mut call.wait {
+        Wait::Nothing => &mut [][..],
+        Wait::All(needs) | Wait::Any(needs) => needs.as_mut_slice(),
+    })
 }

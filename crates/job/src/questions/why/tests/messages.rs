@@ -1,9 +1,9 @@
 //! Awaited messages that were never sent or went to the wrong rank, and messages that are never received.
 
 use super::look;
-use crate::questions::why::Kind;
-use crate::questions::why::scene::{Scene, message, receive};
-use crate::questions::why::snapshot::{Condition, Message, Need, Peer, Wait};
+use crate::questions::why::scene::{Scene, WORLD, message, receive};
+use crate::questions::why::snapshot::{Condition, Match, Message, Need, Peer, Receive, Wait};
+use crate::questions::why::{Kind, Verdict};
 
 #[test]
 fn a_message_that_went_to_another_rank_is_what_was_sent_instead_unless_that_rank_may_want_it() {
@@ -43,6 +43,56 @@ fn a_misdirected_message_in_a_ring_is_the_reason_if_it_would_release_all_ranks()
     scene.process(1).posted.clear();
     scene.send(1, 3, 7);
     assert_eq!(look(&scene).kind, Kind::MESSAGE_NEVER_SENT);
+}
+
+#[test]
+fn a_misdirected_message_is_also_found_for_a_receive_of_any_tag_and_outside_a_ring_of_senders() {
+    let mut scene = Scene::of(4);
+    let any_tag = receive(Peer::One(2), 0);
+    let any_tag = Receive { matches: Match { tag: None, ..any_tag.matches }, ..any_tag };
+    scene.call(3, "MPI_Probe", Wait::All(vec![Need::Message(any_tag)]));
+    scene.sent(2, 0, 6).receive(2, Peer::One(3), 9);
+    scene.collective(0, "MPI_Barrier", 1).collective(1, "MPI_Barrier", 1);
+    let said = look(&scene);
+    assert!(said.verdict.contains("rank 2 sent a message with tag 6 to rank 0"), "{}", said.verdict);
+    let mut scene = Scene::of(4);
+    scene.send(0, 1, 8).send(1, 2, 7).send(2, 0, 6).receive(3, Peer::One(2), 6);
+    let said = look(&scene);
+    assert!(
+        said.verdict.starts_with("rank 3 waits for a message from rank 2 with tag 6"),
+        "{}",
+        said.verdict
+    );
+    assert_eq!(said.cycle, ["0", "1", "2"]);
+}
+
+#[test]
+fn a_receive_that_names_a_stuck_rank_is_the_reason_if_naming_the_sender_would_release_all_ranks() {
+    let known = |scene: &mut Scene| {
+        for rank in 0..4 {
+            scene.process(rank).messaging.get_or_insert_default();
+        }
+    };
+    // A rank that waits for itself.
+    let mut scene = Scene::of(4);
+    known(&mut scene);
+    scene.receive(2, Peer::One(2), 5).sent(1, 2, 5);
+    for rank in [0, 1, 3] {
+        scene.collective(rank, "MPI_Barrier", 1);
+    }
+    let said = look(&scene);
+    assert!(said.verdict.contains("it has sent itself none there; rank 1 sent"), "{}", said.verdict);
+    let named = |said: &Verdict| said.culprits.iter().map(|one| one.ranks.to_string()).collect::<Vec<_>>();
+    assert_eq!((said.kind, named(&said)), (Kind::MESSAGE_NEVER_SENT, vec!["2".to_owned()]));
+    // A tree in which rank 2 receives from its parent instead of its child, from which it has received before.
+    let mut scene = Scene::of(4);
+    known(&mut scene);
+    scene.receive(0, Peer::One(2), 2).receive(2, Peer::One(0), 1).send(3, 2, 1).collective(1, "MPI_Bcast", 1);
+    assert_eq!(look(&scene).kind, Kind::DEADLOCK, "it may be meant to receive from both in turn");
+    scene.process(2).messaging.get_or_insert_default().received_from = vec![(WORLD, 3, 6)];
+    let said = look(&scene);
+    assert!(said.verdict.contains("rank 0 has sent it none there, and is in MPI_Recv"), "{}", said.verdict);
+    assert_eq!((said.kind, said.cycle), (Kind::MESSAGE_NEVER_SENT, vec!["0".to_owned(), "2".to_owned()]));
 }
 
 #[test]
