@@ -162,6 +162,7 @@ impl<S: Source> Reader<'_, '_, S> {
                     from: None,
                     tag: None,
                     room: None,
+                    element: None,
                     place: None,
                     order: u64::MAX,
                     overwritten: None,
@@ -186,10 +187,11 @@ impl<S: Source> Reader<'_, '_, S> {
         let receives = open.function.fields.datatype && !open.function.fields.receive;
         let size = |count, datatype| self.rank.objects().bytes_of(count, datatype, 0);
         let room = receives.then(|| size(open.record.count.get(), open.record.datatype.get())).flatten();
+        let element = receives.then(|| self.rank.objects().element_of(open.record.datatype.get())).flatten();
         // A message that a probe has matched has already arrived.
         open.function.fields.tag.then(|| {
             let (comm, order) = (self.comm(open), u64::MAX);
-            Need::Message(Receive { comm, from, tag, room, place: None, order, overwritten: None })
+            Need::Message(Receive { comm, from, tag, room, element, place: None, order, overwritten: None })
         })
     }
 

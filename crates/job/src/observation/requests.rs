@@ -154,6 +154,7 @@ impl<S: Source> Reader<'_, '_, S> {
             let tag = self.special.tag(tag);
             let (count, datatype) = (request.count.get(), request.datatype.get());
             let room = self.rank.objects().bytes_of(count, datatype, request.datatype_uid.get());
+            let element = self.rank.objects().element_of(datatype);
             let overwritten = request.is(Flag::OVERWRITTEN).then(|| request.completed_from.get());
             let overwritten = overwritten.and_then(|at| self.rank.place(at));
             Some(Need::Message(Receive {
@@ -161,6 +162,7 @@ impl<S: Source> Reader<'_, '_, S> {
                 from,
                 tag,
                 room,
+                element,
                 place,
                 order: request.order.get(),
                 overwritten,

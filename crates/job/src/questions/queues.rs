@@ -174,6 +174,7 @@ mod tests {
         Receive {
             matches: Match { from, comm: WORLD, tag, partitioned: false },
             room: Some(64),
+            element: None,
             place: Some("recv.c:2".into()),
             got: None,
             overwritten: None,

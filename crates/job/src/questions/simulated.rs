@@ -247,7 +247,16 @@ impl Simulated {
 
 fn receive(from: Option<u32>, tag: i32) -> Receive {
     let place = Some("step.c:30".into());
-    Receive { comm: WORLD, from, tag: Some(tag), room: Some(8192), place, order: 1, overwritten: None }
+    Receive {
+        comm: WORLD,
+        from,
+        tag: Some(tag),
+        room: Some(8192),
+        element: None,
+        place,
+        order: 1,
+        overwritten: None,
+    }
 }
 
 #[cfg(test)]

@@ -142,6 +142,14 @@ impl<S: Source> Reader<'_, S> {
     pub fn bytes_of(&self, count: u64, datatype: u64, uid: u64) -> Option<u64> {
         size_of(self, datatype, uid)?.checked_mul(count)
     }
+
+    /// Returns the size in bytes of the element of a predefined datatype with just one, given its handle.
+    pub fn element_of(&self, datatype: u64) -> Option<u64> {
+        match self.predefined().find(Kind::Datatype, datatype)?.elements {
+            [one] => Some(one.bytes.into()),
+            _ => None,
+        }
+    }
 }
 
 /// Returns the size in bytes of the datatype with this handle, without building a [`Datatype`].

@@ -138,7 +138,7 @@ pub fn findings(observations: &[Observation], leaks: &[Leak]) -> Vec<Finding> {
     let mut found: Vec<Finding> = singletons(&words).into_iter().collect();
     found.extend(mismatches::mismatches(&differ, &words));
     found.extend(creations::unequal(&words));
-    found.extend(wrong_ends::truncated(observations, &snapshot, &words, &whose));
+    found.extend(wrong_ends::misfits(observations, &snapshot, &words, &whose));
     found.extend(wrong_ends::types(observations, &words));
     found.extend(wrong_ends::operations(observations, &whose));
     found.extend(snapshot.unequal.iter().map(|one| wrong_ends::unequal(one, &words)));
@@ -574,6 +574,7 @@ mod tests {
             from: Some(0),
             tag: Some(7),
             room: Some(4),
+            element: None,
             place: None,
             order: 1,
             overwritten: None,

@@ -4,16 +4,15 @@ use super::{Finding, Kind, Whose};
 use crate::jobs::worlds::Members;
 use crate::observation::faults::{self, Fault};
 use crate::observation::{Communicator, Observation};
-use crate::questions::why::messages::Pairs;
-use crate::questions::why::{
-    Joined, Message, Peer, ProcessIndex, Receive, Snapshot, Unequal, Words, differing,
-};
+use crate::questions::why::messages::{Pairs, Sent};
+use crate::questions::why::words::ranks;
+use crate::questions::why::{Joined, Peer, ProcessIndex, Receive, Snapshot, Unequal, Words, differing};
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, HashMap};
 
-/// Returns messages longer than their receive buffers: those that a call has reported, and those still on
-/// their way.
-pub(super) fn truncated(
+/// Returns messages that do not fit their receives: those that a call has reported, and those still on their
+/// way.
+pub(super) fn misfits(
     observations: &[Observation],
     snapshot: &Snapshot,
     words: &Words<'_>,
@@ -21,11 +20,8 @@ pub(super) fn truncated(
 ) -> Vec<Finding> {
     let pairs = Pairs::of(snapshot);
     let on_the_way = pairs.posted().iter().filter_map(|((receiver, receive), sent)| {
-        let (sender, message) = (*sent)?;
-        let certain =
-            || receive.matches.from == Peer::One(sender) || is_only(snapshot, sender, *receiver, receive);
-        let room = receive.room.filter(|room| *room < message.bytes && certain())?;
-        Some(too_long(words, (sender, message), (*receiver, receive), room))
+        let could_arrive = candidates(snapshot, *receiver, receive, (*sent)?);
+        on_the_way(words, *receiver, receive, &could_arrive)
     });
     let senders = OnceCell::new();
     let seen = observations.iter().flat_map(|seen| seen.faults.iter().map(move |fault| (seen, fault)));
@@ -35,31 +31,62 @@ pub(super) fn truncated(
     of_calls.chain(on_the_way).collect()
 }
 
-/// Whether no other process has sent a message that matches a receive.
-fn is_only(snapshot: &Snapshot, sender: ProcessIndex, receiver: ProcessIndex, receive: &Receive) -> bool {
-    let others = (0..).zip(&snapshot.processes).filter(|(index, _)| *index != sender);
-    let mut fitting = others.flat_map(|(index, process)| process.sent.iter().map(move |sent| (index, sent)));
-    !fitting.any(|(index, sent)| sent.to == receiver && receive.matches.fits(index, sent))
+/// Returns the messages that a receive could get: the one paired with it and, if it accepts any rank, all that
+/// others have sent.
+fn candidates<'a>(
+    snapshot: &'a Snapshot,
+    receiver: ProcessIndex,
+    receive: &Receive,
+    sent: Sent<'a>,
+) -> Vec<Sent<'a>> {
+    if receive.matches.from == Peer::One(sent.0) {
+        return vec![sent];
+    }
+    let others = (0..).zip(&snapshot.processes).filter(|(index, _)| *index != sent.0);
+    let of_others =
+        others.flat_map(|(index, process)| process.sent.iter().map(move |message| (index, message)));
+    let fits = |(index, message): &Sent<'_>| message.to == receiver && receive.matches.fits(*index, message);
+    [sent].into_iter().chain(of_others.filter(fits)).collect()
 }
 
-fn too_long(
+/// Returns what is wrong if every message that a receive could get is too long, or no whole number of elements.
+fn on_the_way(
     words: &Words<'_>,
-    (sender, message): (ProcessIndex, &Message),
-    (receiver, receive): (ProcessIndex, &Receive),
-    room: u64,
-) -> Finding {
+    receiver: ProcessIndex,
+    receive: &Receive,
+    messages: &[Sent<'_>],
+) -> Option<Finding> {
+    let all = |is: &dyn Fn(u64) -> bool| messages.iter().all(|(_, message)| is(message.bytes));
+    let (kind, takes, end) = match (receive.room, receive.element) {
+        (Some(room), _) if all(&|bytes| bytes > room) => {
+            (Kind::TRUNCATED, format!("has room for {room} bytes"), "")
+        }
+        (_, Some(element)) if all(&|bytes| !bytes.is_multiple_of(element.max(1))) => (
+            Kind::TYPE_MISMATCH,
+            format!("takes elements of {element} bytes"),
+            ", which is no whole number of them",
+        ),
+        _ => return None,
+    };
+    let (_, message) = messages.iter().min_by_key(|(_, message)| message.bytes)?;
+    let senders = words.members(messages.iter().map(|(sender, _)| *sender));
+    let mut concerned = words.members([receiver]);
+    if kind == Kind::TYPE_MISMATCH {
+        concerned.join(senders.clone());
+    }
+    let one = if senders.len() > 1 { "one of " } else { "" };
     let at = receive.place.as_ref().map_or_else(String::new, |place| format!(" at {place}"));
-    Finding {
-        kind: Kind::TRUNCATED,
-        ranks: words.members([receiver]),
+    Some(Finding {
+        kind,
+        ranks: concerned,
         line: receive.place.as_deref().map(str::to_owned),
         sentence: format!(
-            "the receive of rank {}{at} has room for {room} bytes, and rank {} sent {}",
+            "the receive of rank {}{at} {takes}, and {one}{} sent {}{end}",
             words.rank(receiver),
-            words.rank(sender),
+            ranks(&senders),
             words.sent(message)
         ),
-    }
+    })
 }
 
 fn of_call(senders: &Senders<'_>, seen: &Observation, fault: &Fault, whose: &Whose) -> Finding {
@@ -210,6 +237,34 @@ pub fn types(observations: &[Observation], words: &Words<'_>) -> Vec<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::questions::why::scene::Scene;
+
+    #[test]
+    fn a_message_on_its_way_to_a_receive_from_any_rank_does_not_fit_if_none_of_those_it_could_get_does() {
+        let found = |room: u64, element: u64, sizes: [u64; 2]| {
+            let mut scene = Scene::of(3);
+            scene.receive(0, Peer::Any, 5).sent(1, 0, 5).sent(2, 0, 5);
+            for (rank, bytes) in (1..).zip(sizes) {
+                scene.process(rank).sent[0].bytes = bytes;
+            }
+            let posted = &mut scene.process(0).posted[0];
+            (posted.room, posted.element) = (Some(room), Some(element));
+            let found = misfits(&[], &scene.0, &Words::new(&scene.0), &Whose::of(&[]));
+            found.into_iter().map(|one| (one.kind, one.sentence)).collect::<Vec<_>>()
+        };
+        let both = "one of ranks [1-2] sent a message with tag 5 to rank 0 on WORLD";
+        let long = format!("the receive of rank 0 has room for 4 bytes, and {both} (8 bytes)");
+        assert_eq!(found(4, 4, [8, 12]), [(Kind::TRUNCATED, long)]);
+        let parts = format!(
+            "the receive of rank 0 takes elements of 8 bytes, and {both} (4 bytes), which is no whole number of them"
+        );
+        assert_eq!(found(8, 8, [4, 4]), [(Kind::TYPE_MISMATCH, parts)]);
+        assert_eq!(
+            (found(8, 8, [4, 8]), found(4, 4, [4, 8])),
+            (vec![], vec![]),
+            "it may get the one that fits"
+        );
+    }
 
     #[test]
     fn operations_whose_ends_differ_are_one_finding_per_line_and_sizes() {

@@ -152,6 +152,7 @@ pub fn receive(from: Peer, tag: i32) -> Receive {
     Receive {
         matches: Match { from, comm: WORLD, tag: Some(tag), partitioned: false },
         room: Some(8),
+        element: None,
         place: None,
         got: None,
         overwritten: None,

@@ -410,6 +410,7 @@ impl<'a> Joiner<'a> {
         Some(Receive {
             matches: Match { from, comm, tag: receive.tag, partitioned: false },
             room: receive.room,
+            element: receive.element,
             place,
             got: None,
             overwritten: self.texts.known(&receive.overwritten),

@@ -113,6 +113,7 @@ impl Joiner<'_> {
         Some(Need::Message(Receive {
             matches,
             room: own.and_then(|own| own.bytes),
+            element: None,
             place,
             got: None,
             overwritten: None,
