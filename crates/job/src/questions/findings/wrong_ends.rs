@@ -3,7 +3,7 @@
 use super::{Finding, Kind, Whose};
 use crate::jobs::worlds::Members;
 use crate::observation::faults::{self, Fault};
-use crate::observation::{Communicator, Observation};
+use crate::observation::{Communicator, Observation, Stage};
 use crate::questions::why::messages::{Pairs, Sent};
 use crate::questions::why::words::ranks;
 use crate::questions::why::{Joined, Peer, ProcessIndex, Receive, Snapshot, Unequal, Words, differing};
@@ -19,16 +19,33 @@ pub(super) fn misfits(
     whose: &Whose,
 ) -> Vec<Finding> {
     let pairs = Pairs::of(snapshot);
+    let senders = OnceCell::new();
+    let known = || senders.get_or_init(|| Senders::of(observations));
     let on_the_way = pairs.posted().iter().filter_map(|((receiver, receive), sent)| {
         let could_arrive = candidates(snapshot, *receiver, receive, (*sent)?);
-        on_the_way(words, *receiver, receive, &could_arrive)
+        let found = on_the_way(words, *receiver, receive, &could_arrive)?;
+        let seen = known().seen.get(receiver);
+        (!seen.is_some_and(|seen| may_have_arrived(seen, receive))).then_some(found)
     });
-    let senders = OnceCell::new();
     let seen = observations.iter().flat_map(|seen| seen.faults.iter().map(move |fault| (seen, fault)));
     let of_calls = seen
         .filter(|(_, fault)| fault.kind == faults::Kind::Truncated)
-        .map(|(seen, fault)| of_call(senders.get_or_init(|| Senders::of(observations)), seen, fault, whose));
+        .map(|(seen, fault)| of_call(known(), seen, fault, whose));
     of_calls.chain(on_the_way).collect()
+}
+
+/// Whether an incomplete receive may have got an earlier message than the one that is on its way, because a later
+/// receive is complete.
+fn may_have_arrived(seen: &Observation, receive: &Receive) -> bool {
+    let same_tag = |tag: i32| receive.matches.tag.is_none_or(|wanted| wanted == tag);
+    match &seen.ledger {
+        Some(ledger) => {
+            ledger.received.lines.iter().any(|line| line.order > receive.order && same_tag(line.tag))
+        }
+        None => {
+            receive.order != u64::MAX && (seen.stage == Stage::Finalized || receive.overwritten.is_some())
+        }
+    }
 }
 
 /// Returns the messages that a receive could get: the one paired with it and, if it accepts any rank, all that

@@ -6,14 +6,20 @@
 //! on the number of bytes.
 //!
 //! A receive that the library did not report, as `MPI_Isendrecv` in MPICH, takes its turn if it specified source and
-//! tag. Otherwise, and if it is unknown whether a message arrives, nothing on its route is paired.
+//! tag. Otherwise, and if it is unknown whether a message arrives, nothing on its route is paired. So does a
+//! receive that is still incomplete, or that the program never completes, if a later one on its route is
+//! complete: the first message went to it.
 
 use super::{Slot, all_ranks, communicators::Communicators, unreceived};
-use crate::observation::Observation;
 use crate::observation::ledger::{Ledger, Line, Ring};
+use crate::observation::{Observation, Receive};
 use crate::questions::why::snapshot::{CommIndex, ProcessIndex};
 use mpiscope_image::traffic::EntryFlag;
 use std::collections::{BTreeMap, HashMap};
+use std::sync::LazyLock;
+
+/// Takes the turn of a receive that is not complete: which message it got is unknown.
+static INCOMPLETE: LazyLock<Line> = LazyLock::new(|| Line { flags: EntryFlag::UNTOLD.0, ..Line::default() });
 
 /// The two ends of a message.
 #[derive(Debug)]
@@ -114,8 +120,36 @@ fn ways<'a>(slots: &[Slot<'a>], communicators: &Communicators) -> Ways<'a> {
     }
     for (me, seen, ledger) in kept {
         untold(&mut ways, me, ledger, |line| communicators.partner(me, seen, line.comm, line.peer));
+        incomplete(&mut ways, me, &seen.posted, |comm, rank| communicators.partner(me, seen, comm, rank));
     }
     ways
+}
+
+/// Marks the turns of receives that are not complete although later ones are.
+fn incomplete(
+    ways: &mut Ways<'_>,
+    me: ProcessIndex,
+    posted: &[Receive],
+    partner: impl Fn(u64, u32) -> Option<ProcessIndex>,
+) {
+    for receive in posted {
+        let from = receive.from.map(|rank| partner(receive.comm, rank));
+        let known = receive.from.is_some() && receive.tag.is_some();
+        let routes = ways.iter_mut().filter(|((sender, to, comm, tag, partitioned), _)| {
+            (*to, *comm, *partitioned) == (me, receive.comm, false)
+                && receive.tag.is_none_or(|wanted| wanted == *tag)
+                && from.is_none_or(|from| from == Some(*sender))
+        });
+        for (_, (_, received)) in routes {
+            let later =
+                |line: &&Line| !std::ptr::eq(*line, &raw const *INCOMPLETE) && line.order > receive.order;
+            match received.lines.iter().position(later) {
+                Some(at) if known => received.lines.insert(at, &INCOMPLETE),
+                Some(_) => received.unknown = true,
+                None => {}
+            }
+        }
+    }
 }
 
 /// Marks the routes of messages that the library did not report.
@@ -245,5 +279,28 @@ mod tests {
         assert_eq!(orders(0, 6), [(1, 2)], "it was another message");
         assert!(orders(-1, 5).is_empty(), "from any source");
         assert!(orders(0, -1).is_empty(), "with any tag");
+    }
+
+    #[test]
+    fn an_incomplete_receive_takes_its_turn_if_a_later_one_is_complete() {
+        const WAY: Way = (0, 1, 7, 5, false);
+        let line = |order: u64| Line { order, nth: order as u32, comm: 7, tag: 5, ..Line::default() };
+        let (sent, received) = ([line(1), line(2), line(3)], [line(1), line(3)]);
+        let orders = |order: u64, tag: Option<i32>| {
+            let posted = Receive { comm: 7, from: Some(0), tag, order, ..Receive::default() };
+            let mut ways = Ways::new();
+            let way = ways.entry(WAY).or_default();
+            sent.iter().for_each(|line| way.0.add(line, false));
+            received.iter().for_each(|line| way.1.add(line, false));
+            incomplete(&mut ways, 1, &[posted], |_, _| Some(0));
+            let (sent, received) = ways.get(&WAY).unwrap();
+            let told = pairs(sent, received, || false).into_iter();
+            let told = told.filter(|(_, received)| !received.is(EntryFlag::UNTOLD));
+            told.map(|(sent, received)| (sent.order, received.order)).collect::<Vec<_>>()
+        };
+        assert_eq!(orders(2, Some(5)), [(1, 1), (3, 3)]);
+        assert_eq!(orders(4, Some(5)), [(1, 1), (2, 3)], "it still waits for its message");
+        assert_eq!(orders(2, Some(6)), [(1, 1), (2, 3)], "it wants another message");
+        assert!(orders(2, None).is_empty(), "it may have got any message");
     }
 }
