@@ -171,11 +171,16 @@ def ask(*arguments):
     """The command's answer, as a dictionary."""
     if arguments in ANSWERS:
         return ANSWERS[arguments]
-    why = "there is no process to inspect"
+    why = None
     # gdb may be set to preload the layer into everything, but the command is not an MPI program.
     environment = {key: value for key, value in os.environ.items() if key != "LD_PRELOAD"}
     for target in targets():
-        line = [command(), "inspect", target(), "--json", *arguments]
+        try:
+            line = [command(), "inspect", target(), "--json", *arguments]
+        except CannotSee as reason:
+            # The reason why the command could not read the process itself says more.
+            why = why or "%s" % reason
+            break
         try:
             done = subprocess.run(
                 line, stdin=subprocess.DEVNULL, capture_output=True, env=environment, timeout=PATIENCE_S, check=False
@@ -367,11 +372,14 @@ info mpi handle N KIND   the same for a number: an INTEGER of Fortran, or a hand
 
     @staticmethod
     def counts():
-        counts = process(ask())["counts"]
+        seen = process(ask())
+        counts = seen["counts"]
+        # After MPI_Finalize nothing is live.
+        live = "not freed" if seen["state"] == "finalized" else "live"
         lines = []
         for kind, count in counts.items():
             if any(count[word] for word in ("live", "marked", "freed")):
-                parts = ["%d live" % count["live"]]
+                parts = ["%d %s" % (count["live"], live)]
                 parts += ["%d freed, in use" % count["marked"]] if count["marked"] else []
                 parts += ["%d freed" % count["freed"]] if count["freed"] else []
                 lines.append("%-12s %s" % (kind, ", ".join(parts)))

@@ -22,7 +22,8 @@
  * the process has not completed MPI_Init, or its image cannot be read (other byte order, other version, damaged, or
  * the debugger did not supply a part of it).
  * MPIDBG_ERR_NOT_SUPPORTED: the layer is not in the process, or the function is not available. MPIDBG_ERR_NO_MEM.
- * A freed object that is remembered is a success, with the bits FREED_HANDLE and FREED_OBJECT.
+ * A freed object that is remembered is a success, with the bits FREED_HANDLE and FREED_OBJECT. An object that the program
+ * had not freed when it left MPI has only FREED_OBJECT.
  *
  * The record of a freed object is reused after some time. To keep it, a debugger writes two bytes into the stopped
  * process: see mpidbg_pin_address. For tools inside the process libmpiscope.so also exports two functions:

@@ -237,6 +237,11 @@ fn exactly(jobs: &[Job], name: &str) -> Result<Option<usize>> {
         }
     }
     if let Ok(pid) = name.parse::<u32>() {
+        if let Some(parent) = jobs.iter().flat_map(|job| &job.images).find_map(|image| image.forked(pid)) {
+            bail!(
+                "process {pid} was forked from the MPI process {parent} and is not one itself: name {parent}"
+            );
+        }
         let holds = |job: &Job| job.images.iter().any(|image| image.holders.iter().any(|(h, _)| *h == pid));
         if let Some(at) = jobs.iter().position(holds) {
             return Ok(Some(at));

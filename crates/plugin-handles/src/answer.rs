@@ -7,12 +7,9 @@ use mpiscope_debug_interfaces::extended::{
     Reference as ReferenceRecord, References, flag,
 };
 use mpiscope_debug_interfaces::handles::ProcessId;
-use mpiscope_image::layout::State;
 use mpiscope_image::objects::Flag;
-use mpiscope_job::model::objects::{Attribute, CallSite, Common, Lifetime, Reader, Reference};
+use mpiscope_job::model::objects::{Attribute, CallSite, Common, Lifetime, Reference};
 use mpiscope_plugin_support::{Allocations, NoMemory, chars};
-
-use crate::context::{Seen, is_over};
 
 /// Converts a length to a C `int`.
 pub fn count(len: usize) -> c_int {
@@ -80,14 +77,13 @@ pub fn nanoseconds(seconds: f64) -> u64 {
 }
 
 /// Returns the header of a structure of type `T`; `bits` is added to the flags common to all kinds.
-pub fn object<T>(reader: &Reader<'_, Seen<'_>>, common: &Common, bits: u32) -> Object {
+pub fn object<T>(common: &Common, bits: u32) -> Object {
     let null = common.standing == Lifetime::Null;
-    let gone = common.standing == Lifetime::Freed || is_over(State(reader.state().0)) && !null;
     let flags = [
         (common.predefined, flag::PREDEFINED),
         (null, flag::NULL),
-        (gone || common.standing == Lifetime::Marked, flag::FREED_HANDLE),
-        (gone, flag::FREED_OBJECT),
+        (common.standing.is_handle_freed(), flag::FREED_HANDLE),
+        (common.standing.is_gone(), flag::FREED_OBJECT),
         (common.fortran.is_some(), flag::FORTRAN_HANDLE),
         (common.torn, flag::TORN),
         (common.has(Flag::SHARED_HANDLE), flag::SHARED_HANDLE),

@@ -5,7 +5,6 @@ use std::ffi::c_int;
 
 use mpiscope_debug_interfaces::handles::code;
 use mpiscope_debug_interfaces::mqs::{ImageInfo, MqsImage, MqsProcess, ProcessInfo};
-use mpiscope_image::layout::State;
 use mpiscope_job::model::objects::{Missing, Reader, TargetContext};
 use mpiscope_plugin_support::{Allocations, ImageMemory, NoMemory, Unavailable, View, caught};
 use mpiscope_target::Target;
@@ -134,11 +133,6 @@ pub fn look_through<T>(
     let seen = see(&reader, target);
     image.source().check()?;
     seen
-}
-
-/// Whether MPI has been left: then no object exists any more, whatever its record contains.
-pub fn is_over(state: State) -> bool {
-    matches!(state, State::FINALIZED | State::ABORTED)
 }
 
 /// The boundary to C: always returns a code.

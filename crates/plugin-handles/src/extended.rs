@@ -80,7 +80,7 @@ fn comm(reader: &Reader<'_, Seen<'_>>, handle: TAddr, blocks: &mut Allocations) 
     let model: Communicator = reader.get(handle)?;
     let inter = if model.inter { flag::INTER } else { 0 };
     let mut extra = CommExtra {
-        object: object::<CommExtra>(reader, &model.common, inter),
+        object: object::<CommExtra>(&model.common, inter),
         cx_rank: model.rank.map_or(-1, signed),
         cx_size: signed(model.size),
         cx_remote_size: signed(model.remote_size),
@@ -125,7 +125,7 @@ fn group(reader: &Reader<'_, Seen<'_>>, handle: TAddr, blocks: &mut Allocations)
     let model: Group = reader.get(handle)?;
     let outside = if model.rank.is_none() { flag::NOT_MEMBER } else { 0 };
     Ok(GroupInfo {
-        object: object::<GroupInfo>(reader, &model.common, outside),
+        object: object::<GroupInfo>(&model.common, outside),
         group_rank: model.rank.map_or(-1, signed),
         group_size: signed(model.size),
         group_procs: processes(blocks, model.members.as_deref())?,
@@ -164,7 +164,7 @@ fn datatype(
         .collect();
     let (names, values) = arguments(&model);
     Ok(DatatypeInfo {
-        object: object::<DatatypeInfo>(reader, &model.common, bits(&flags)),
+        object: object::<DatatypeInfo>(&model.common, bits(&flags)),
         dt_combiner: chars(model.combiner),
         dt_meaning: chars(model.meaning.unwrap_or_default()),
         dt_size: model.size.unwrap_or(0),
@@ -216,7 +216,7 @@ fn request(reader: &Reader<'_, Seen<'_>>, handle: TAddr, _: &mut Allocations) ->
     let (source, tag) = model.received.unwrap_or((-1, -1));
     let (dest, send_tag) = model.send.unwrap_or((-1, -1));
     Ok(RequestExtra {
-        object: object::<RequestExtra>(reader, &model.common, bits(&flags)),
+        object: object::<RequestExtra>(&model.common, bits(&flags)),
         rx_class: chars(model.class),
         rx_operation: chars(model.operation.unwrap_or_default()),
         rx_of: reference(model.object.as_ref()),
@@ -244,7 +244,7 @@ fn request(reader: &Reader<'_, Seen<'_>>, handle: TAddr, _: &mut Allocations) ->
 fn message(reader: &Reader<'_, Seen<'_>>, handle: TAddr, _: &mut Allocations) -> Result<MessageInfo, Code> {
     let model: Message = reader.get(handle)?;
     Ok(MessageInfo {
-        object: object::<MessageInfo>(reader, &model.common, 0),
+        object: object::<MessageInfo>(&model.common, 0),
         msg_comm: reference(model.communicator.as_ref()),
         msg_source: model.source,
         msg_tag: model.tag,
@@ -260,7 +260,7 @@ fn op(reader: &Reader<'_, Seen<'_>>, handle: TAddr, blocks: &mut Allocations) ->
         (model.commutative.is_none(), flag::INCOMPLETE),
     ];
     Ok(OpInfo {
-        object: object::<OpInfo>(reader, &model.common, bits(&flags)),
+        object: object::<OpInfo>(&model.common, bits(&flags)),
         op_function: model.function.0,
         op_requests: references(blocks, &model.requests)?,
     })
@@ -274,7 +274,7 @@ fn errhandler(
     let model: Errhandler = reader.get(handle)?;
     let fortran = if model.fortran_function { flag::FORTRAN_CALLBACK } else { 0 };
     Ok(ErrhandlerExtra {
-        object: object::<ErrhandlerExtra>(reader, &model.common, fortran),
+        object: object::<ErrhandlerExtra>(&model.common, fortran),
         ex_function: model.function.0,
         ex_of: model.of.map_or(kind::NONE, Kind::debugger_number),
         ex_reserved: 0,
@@ -286,7 +286,7 @@ fn info(reader: &Reader<'_, Seen<'_>>, handle: TAddr, blocks: &mut Allocations) 
     let model: Info = reader.get(handle)?;
     let cut = if model.lost > 0 { flag::CUT } else { 0 };
     Ok(InfoInfo {
-        object: object::<InfoInfo>(reader, &model.common, cut),
+        object: object::<InfoInfo>(&model.common, cut),
         info_pairs: key_values(blocks, &model.pairs)?,
         info_used_by: references(blocks, &model.used_by)?,
     })
@@ -296,7 +296,7 @@ fn file(reader: &Reader<'_, Seen<'_>>, handle: TAddr, blocks: &mut Allocations) 
     let model: File = reader.get(handle)?;
     let atomic = if model.atomic { flag::ATOMIC } else { 0 };
     Ok(FileInfo {
-        object: object::<FileInfo>(reader, &model.common, atomic),
+        object: object::<FileInfo>(&model.common, atomic),
         file_name: chars(model.path.as_deref().unwrap_or_default()),
         file_amode: signed(model.amode),
         file_reserved: 0,
@@ -333,7 +333,7 @@ fn window(
     let attached: Vec<i64> =
         model.attached.iter().flat_map(|(base, len)| [base.0.cast_signed(), len.cast_signed()]).collect();
     Ok(WindowInfo {
-        object: object::<WindowInfo>(reader, &model.common, 0),
+        object: object::<WindowInfo>(&model.common, 0),
         win_comm: reference(model.communicator.as_ref()),
         win_info: reference(model.info.as_ref()),
         win_errhandler: reference(model.errhandler.as_ref()),
@@ -368,7 +368,7 @@ fn session(
 ) -> Result<SessionInfo, Code> {
     let model: Session = reader.get(handle)?;
     Ok(SessionInfo {
-        object: object::<SessionInfo>(reader, &model.common, 0),
+        object: object::<SessionInfo>(&model.common, 0),
         session_info: reference(model.info.as_ref()),
         session_errhandler: reference(model.errhandler.as_ref()),
         session_groups: references(blocks, &model.groups)?,
@@ -380,7 +380,7 @@ fn keyval(reader: &Reader<'_, Seen<'_>>, handle: TAddr, _: &mut Allocations) -> 
     Kind::of_debugger_number((handle >> 32) as c_int).ok_or(Code(code::OUT_OF_RANGE))?;
     let model: Keyval = reader.get(handle)?;
     Ok(KeyvalInfo {
-        object: object::<KeyvalInfo>(reader, &model.common, 0),
+        object: object::<KeyvalInfo>(&model.common, 0),
         kv_keyval: model.keyval,
         kv_of: model.of.map_or(kind::NONE, Kind::debugger_number),
         kv_copy_function: model.copy.0,

@@ -8,14 +8,13 @@ use mpiscope_debug_interfaces::handles::{
     comm_flag, errhandler_cap, errhandler_flag,
 };
 use mpiscope_debug_interfaces::mqs::{ImageInfo, MqsImage, MqsProcess, ProcessInfo, TAddr};
-use mpiscope_image::layout::State;
 use mpiscope_job::model::objects::{
-    Common, Communicator, Errhandler, Kind, Lifetime, Missing, Reader, Reference, Request, Topology,
+    Communicator, Errhandler, Kind, Lifetime, Reader, Reference, Request, Topology,
 };
 use mpiscope_plugin_support::{Allocations, chars};
 
 use crate::answer::{count, ranks, signed};
-use crate::context::{Code, Context, Seen, is_over};
+use crate::context::{Code, Context, Seen};
 use crate::status::read_status;
 
 /// Fills a part of a structure.
@@ -90,7 +89,7 @@ fn comm<const N: usize>(
     handle: TAddr,
     blocks: &mut Allocations,
 ) -> Result<CommInfo<N>, Code> {
-    let model: Communicator = over(reader, reader.get(handle))?;
+    let model: Communicator = reader.get(handle)?;
     let mut info = CommInfo {
         comm_name: [0; N],
         comm_bitflags: if is_reordered(reader, &model) { comm_flag::TOPO_REORDERED } else { 0 },
@@ -123,30 +122,6 @@ fn comm<const N: usize>(
     Ok(info)
 }
 
-/// After a process has left MPI, its objects no longer exist.
-fn over<T: HasCommon>(reader: &Reader<'_, Seen<'_>>, model: Result<T, Missing>) -> Result<T, Code> {
-    let mut model = model?;
-    if is_over(State(reader.state().0)) && model.common().standing != Lifetime::Null {
-        model.common().standing = Lifetime::Freed;
-    }
-    Ok(model)
-}
-
-trait HasCommon {
-    fn common(&mut self) -> &mut Common;
-}
-
-macro_rules! has_common {
-    ($($model:ident),*) => {$(
-        impl HasCommon for $model {
-            fn common(&mut self) -> &mut Common {
-                &mut self.common
-            }
-        }
-    )*};
-}
-has_common!(Communicator, Errhandler, Request);
-
 /// Whether a communicator with a topology orders its members differently from its parent.
 fn is_reordered(reader: &Reader<'_, Seen<'_>>, model: &Communicator) -> bool {
     let Some(parent) = model.common.parent.as_ref().filter(|_| model.topology.is_some()) else {
@@ -167,8 +142,8 @@ fn comm_basic<const N: usize>(
     set(common.predefined, comm_flag::PREDEFINED);
     set(model.inter, comm_flag::INTERCOMM);
     set(common.standing == Lifetime::Null, comm_flag::COMM_NULL);
-    set(matches!(common.standing, Lifetime::Marked | Lifetime::Freed), comm_flag::FREED_HANDLE);
-    set(common.standing == Lifetime::Freed, comm_flag::FREED_OBJECT);
+    set(common.standing.is_handle_freed(), comm_flag::FREED_HANDLE);
+    set(common.standing.is_gone(), comm_flag::FREED_OBJECT);
     info.comm_rank = model.rank.map_or(-1, signed);
     info.comm_size = signed(model.size);
     (info.comm_num_local_procs, info.comm_local_procs) = procs(blocks, model.members.as_deref())?;
@@ -301,7 +276,7 @@ fn errhandler<const N: usize>(
     handle: TAddr,
     blocks: &mut Allocations,
 ) -> Result<ErrhandlerInfo<N>, Code> {
-    let model: Errhandler = over(reader, reader.get(handle))?;
+    let model: Errhandler = reader.get(handle)?;
     let mut info = ErrhandlerInfo {
         eh_name: [0 as c_char; N],
         eh_bitflags: 0,
@@ -330,8 +305,8 @@ fn errhandler_basic<const N: usize>(
     set(may(Kind::File), errhandler_flag::FILE);
     set(may(Kind::Window), errhandler_flag::WINDOW);
     set(!model.fortran_function && model.function.0 != 0, errhandler_flag::C_CALLBACK);
-    set(matches!(common.standing, Lifetime::Marked | Lifetime::Freed), errhandler_flag::FREED_HANDLE);
-    set(common.standing == Lifetime::Freed, errhandler_flag::FREED_OBJECT);
+    set(common.standing.is_handle_freed(), errhandler_flag::FREED_HANDLE);
+    set(common.standing.is_gone(), errhandler_flag::FREED_OBJECT);
     info.eh_c_handle = common.handle.0;
     info.eh_fortran_handle = common.fortran.unwrap_or(-1);
     info.eh_callback_func = model.function.0;
@@ -378,7 +353,7 @@ pub unsafe extern "C" fn mpidbg_request_query(
     // SAFETY: the contract of this function.
     unsafe {
         context.answer(info, |reader, _, _| {
-            let model: Request = over(reader, reader.get(c_request))?;
+            let model: Request = reader.get(c_request)?;
             Ok(RequestInfo {
                 req_bitflags: if model.common.predefined { FLAG_PREDEFINED } else { 0 },
                 req_c_handle: model.common.handle.0,

@@ -16,6 +16,7 @@ use mpiscope_job::jobs::evidence::is_evidence;
 use std::ffi::OsString;
 use std::path::Path;
 use std::process::ExitCode;
+use tmux::Session;
 
 /// Open a debugger on ranks of a job, or run one command in all of them
 ///
@@ -135,8 +136,8 @@ pub fn release(entries: &[Entry], hosts: &SystemHosts) -> Vec<String> {
 }
 
 /// Opens debuggers on the processes of this host, which are held in `MPI_Init`, and opens their gates.
-/// Processes of other hosts stay held and are reported.
-pub fn debug(entries: &[Entry]) -> Result<()> {
+/// Processes of other hosts stay held and are reported. Returns the session of the debuggers if one was opened.
+pub fn debug(entries: &[Entry]) -> Result<Option<Session>> {
     let (here, elsewhere) = batch::split(entries);
     for (host, entries) in elsewhere {
         let ranks: RankSet = entries.iter().filter_map(|entry| entry.rank).collect();

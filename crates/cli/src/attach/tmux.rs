@@ -21,9 +21,28 @@ struct Pane {
     words: Vec<String>,
 }
 
+/// A session that was opened for the debuggers of a job.
+#[derive(Debug)]
+pub struct Session(String);
+
+impl Session {
+    /// Closes the session of a job that has ended, as soon as nobody looks at it.
+    pub fn close(&self) {
+        let tmux = |words: &[&str]| open_files::as_before(Command::new("tmux").args(words)).output().ok();
+        let Some(clients) = tmux(&["list-clients", "-t", &self.0]) else { return };
+        let words: &[&str] = match clients.stdout.is_empty() {
+            true => &["kill-session", "-t", &self.0],
+            false => &["set-option", "-t", &self.0, "destroy-unattached", "on"],
+        };
+        // The user may have closed it.
+        let _closed = tmux(words);
+    }
+}
+
 /// Opens a debugger for each process; `remote` reaches other hosts. Without it, the processes are on this
-/// host and held in `MPI_Init`, and the terminal belongs to another program.
-pub fn open(chosen: &[Entry], debugger: &Debugger, remote: Option<&Remote>) -> Result<()> {
+/// host and held in `MPI_Init`, and the terminal belongs to another program. Returns the session if one was opened in
+/// the background.
+pub fn open(chosen: &[Entry], debugger: &Debugger, remote: Option<&Remote>) -> Result<Option<Session>> {
     let held = remote.is_none();
     let panes = panes(chosen, debugger, remote)?;
     let inside = std::env::var_os("TMUX").is_some();
@@ -56,7 +75,7 @@ pub fn open(chosen: &[Entry], debugger: &Debugger, remote: Option<&Remote>) -> R
         let error = Command::new("tmux").args(["attach", "-t", &session]).exec();
         return Err(error).context("tmux cannot be started");
     }
-    Ok(())
+    Ok((!inside).then_some(Session(session)))
 }
 
 /// Fails if tmux is missing.

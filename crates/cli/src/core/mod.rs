@@ -58,5 +58,6 @@ pub fn core(options: &Options) -> Result<ExitCode> {
         screen.page(&output::page(&postmortem))?;
     }
     screen.finish()?;
-    Ok(ExitCode::from(if postmortem.problem() { exit::PROBLEM } else { exit::FINE }))
+    let partial = postmortem.deaths.iter().any(|death| death.missing_bytes.is_some());
+    Ok(exit::answer(postmortem.problem(), partial))
 }

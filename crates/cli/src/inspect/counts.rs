@@ -89,8 +89,11 @@ pub fn page(found: &Inspection, freed: bool) -> Vec<Block> {
         page.push("  no objects beyond the predefined ones".into());
         return page;
     }
+    // After MPI_Finalize nothing is live.
+    let ended = found.looks.iter().all(|look| look.process.finalized());
+    let live = if ended { "NOT FREED" } else { "LIVE" };
     let mut table =
-        Table::new(&["KIND", "RANK", "LIVE", "MARKED FOR FREEING", "FREED, STILL KNOWN", "PREDEFINED"]);
+        Table::new(&["KIND", "RANK", live, "MARKED FOR FREEING", "FREED, STILL KNOWN", "PREDEFINED"]);
     for (kind, count, ranks) in &rows {
         let numbers = [count.live, count.marked, count.freed, count.predefined];
         let mut row = vec![kind.name().to_owned(), or_dash(Some(ranks.to_string()))];

@@ -406,6 +406,7 @@ fn whole(options: &Options, layer: &Path) -> Result<ExitCode> {
     let ending = child::supervise(child, &signals, whole, &|sent| {
         if sent { watch.look_back() } else { watch.last_look() }
     })?;
+    starter.close();
     collector.settle();
     let (others, notes) = gather.map_or_else(Default::default, |gather| gathered(&gather, options, &job));
     watch.look_back_on(&collector.ends(), &others);

@@ -1,7 +1,7 @@
 //! A process's progress, and what its main thread is doing.
 
 use super::ThreadView;
-use crate::layout::{Call, State, codes};
+use crate::layout::{Call, Process, State, codes};
 use mpi_abi::{Properties, Waits};
 
 codes! {
@@ -36,6 +36,11 @@ impl Activity {
             _ => Self::IN_CALL,
         }
     }
+}
+
+/// Whether `MPI_Finalize` has returned, so that only sessions can be in use.
+pub fn left_world(process: &Process, state: State) -> bool {
+    process.finalize_enter.get() != 0 && !matches!(state, State::FINALIZING | State::ABORTED)
 }
 
 /// What the main thread is doing at `now`; `spacing` is [`SPACING_NS`](super::polling::SPACING_NS) in ticks,

@@ -24,6 +24,9 @@ use std::sync::{Arc, OnceLock};
 /// Prefix of the link to an image's memory file.
 pub(crate) const LINK: &str = "/memfd:mpiscope:";
 
+/// File name of the preload library.
+const LAYER: &str = "/libmpiscope.so";
+
 /// An image that some process holds, or one saved with what was known of its process.
 #[derive(Debug, Clone)]
 pub struct JobImage {
@@ -140,6 +143,19 @@ impl JobImage {
         let own = || self.open().ok()?.header().ok().map(|header| header.pid.get());
         self.holders.iter().any(|(holder, _)| *holder == pid)
             && own().map(|own| self.host_pid(own)) == Some(pid)
+    }
+
+    /// Returns the image's process if process `pid` is not that process and inherited its mapping of the image by a
+    /// fork. Readers and wrappers also map images, but do not run the layer.
+    pub fn forked(&self, pid: u32) -> Option<u32> {
+        let Holds::Memory(file) = &self.bytes else { return None };
+        let maps = procfs::maps(pid).ok()?;
+        let maps = String::from_utf8_lossy(&maps);
+        if !mapped(&maps, file.inode) || !maps.contains(LAYER) {
+            return None;
+        }
+        let parent = self.host_pid(self.open().ok()?.header().ok()?.pid.get());
+        (parent != pid && parent != 0).then_some(parent)
     }
 
     /// Opens the image through the first holder that permits it and still has it: other readers open and

@@ -77,6 +77,8 @@ pub struct Process {
     pub thread_level: u32,
     /// How far it has come.
     pub state: State,
+    /// Whether `MPI_Finalize` has returned; the process may still use sessions.
+    pub left_world: bool,
     /// Whether times were recorded.
     pub times: bool,
     /// Error code passed to `MPI_Abort`, if it was called.
@@ -224,6 +226,7 @@ impl Process {
             mpi_version: (0, 0),
             thread_level: 0,
             state: State::UNCLAIMED,
+            left_world: false,
             times: false,
             abort_code: None,
             begin_ns: 0,
@@ -260,6 +263,7 @@ impl Process {
         let version = facts.mpi_version.get();
         self.mpi_version = (version >> 16, version & 0xffff);
         self.thread_level = facts.thread_level.get();
+        self.left_world = derive::status::left_world(facts, self.state);
         self.main_thread = facts.main_thread.get();
         self.init_enter = facts.init_enter.get();
         self.times = facts.recording.get() & Recording::TIMES.0 != 0;

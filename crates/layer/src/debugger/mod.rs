@@ -45,24 +45,39 @@ use state::State;
 use std::ffi::c_int;
 use std::sync::Mutex;
 
-/// The meeting of this world, between entering and leaving `MPI_Init`.
+/// The meeting of this world, from entering `MPI_Init`, or the first session, to leaving `MPI_Init`.
 static MEETING: Mutex<Option<Meeting>> = Mutex::new(None);
 
 /// Called when `MPI_Init` is entered.
 pub fn entering() {
     gate::allow_tracer();
     if let Ok(mut meeting) = MEETING.lock() {
-        *meeting = Meeting::enter();
+        if meeting.is_none() {
+            *meeting = Meeting::enter();
+        }
         dynamic::entering(meeting.as_ref().map(|meeting| meeting.rank));
+    }
+}
+
+/// Called when the first session is opened: `MPI_Init` does not wait for the other ranks if the library has already
+/// started, so that ranks would leave their meeting before others have entered it.
+pub fn entering_session() {
+    if let Ok(mut meeting) = MEETING.lock() {
+        *meeting = Meeting::enter();
+    }
+}
+
+/// Called when the process has left MPI: it may never have called `MPI_Init`.
+pub fn left() {
+    if let Some(meeting) = MEETING.lock().ok().and_then(|mut meeting| meeting.take()) {
+        meeting.leave();
     }
 }
 
 /// Called when `MPI_Init` has failed.
 pub fn failed() {
     dynamic::entered();
-    if let Some(meeting) = MEETING.lock().ok().and_then(|mut meeting| meeting.take()) {
-        meeting.leave();
-    }
+    left();
 }
 
 /// Called when `MPI_Init` has done its work: finds out who the other ranks are and fills the block. Returns

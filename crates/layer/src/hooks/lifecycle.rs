@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// Number of open sessions.
 static SESSIONS: AtomicUsize = AtomicUsize::new(0);
-/// Whether the program called `MPI_Init`: the process then ends with `MPI_Finalize`, whatever sessions do.
+/// Whether the program is between `MPI_Init` and `MPI_Finalize`: it then uses MPI, whatever sessions do.
 static WORLD: AtomicBool = AtomicBool::new(false);
 
 /// `MPI_Init`.
@@ -69,6 +69,7 @@ pub fn after_init_thread<A: Abi>(
 /// `MPI_Session_init`: the process may begin with its first session.
 pub fn before_session_init<A: Abi>(call: &Call<A>) {
     if process::record().is_some_and(|p| p.init_enter.get() == 0) {
+        debugger::entering_session();
         entered(call);
     }
 }
@@ -91,14 +92,14 @@ pub fn after_session_init<A: Abi>(_: &Call<A>, result: c_int, _: A::Handle, _: A
 }
 
 /// `MPI_Session_finalize`: closing the last session ends the process's use of MPI if it has no world.
-pub fn after_session_finalize<A: Abi>(call: &Call<A>, result: c_int, _: *mut A::Handle) {
+pub fn after_session_finalize<A: Abi>(_: &Call<A>, result: c_int, _: *mut A::Handle) {
     if result != A::SUCCESS {
         return;
     }
     let left = SESSIONS.fetch_update(Ordering::AcqRel, Ordering::Acquire, |n| n.checked_sub(1));
     if left == Ok(1) && !WORLD.load(Ordering::Acquire) {
         image_memory::tell_if_full();
-        after_finalize(call, result);
+        over();
     }
 }
 
@@ -161,10 +162,23 @@ pub fn before_finalize<A: Abi>(_: &Call<A>) {
     go_on(writer, State::FINALIZING);
 }
 
-/// `MPI_Finalize`.
+/// `MPI_Finalize`: the process goes on communicating if it has open sessions.
 pub fn after_finalize<A: Abi>(_: &Call<A>, result: c_int) {
-    let (Some(writer), Some(process)) = (image::writer(), process::record()) else { return };
-    if result == A::SUCCESS {
+    if result != A::SUCCESS {
+        return;
+    }
+    WORLD.store(false, Ordering::Release);
+    if SESSIONS.load(Ordering::Acquire) == 0 {
+        over();
+    } else if let Some(writer) = image::writer() {
+        go_on(writer, State::INITIALIZED);
+    }
+}
+
+/// The process has left MPI.
+fn over() {
+    debugger::left();
+    if let (Some(writer), Some(process)) = (image::writer(), process::record()) {
         process.seq.write(|| process.finalize_leave.set(clock::now()));
         clock::latest(&writer.header().clock);
         go_on(writer, State::FINALIZED);

@@ -104,6 +104,8 @@ impl Context<'_> {
                 "marked for freeing: the program freed it before its completion was seen"
             }
             Lifetime::Marked => "marked for freeing: the program freed it, MPI still holds it",
+            Lifetime::Ended if common.predefined => "predefined, ended with MPI",
+            Lifetime::Ended => "ended with MPI: the program did not free it",
             other => state(other),
         };
         let mut lines = vec![Fact::heading(format!(
@@ -261,6 +263,7 @@ pub fn state(standing: Lifetime) -> &'static str {
         Lifetime::Live => "live",
         Lifetime::Marked => "marked for freeing",
         Lifetime::Freed => "freed",
+        Lifetime::Ended => "ended",
         Lifetime::Null => "null",
     }
 }

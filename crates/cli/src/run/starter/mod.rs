@@ -11,6 +11,7 @@
 mod symbols;
 
 use super::peers::Peer;
+use crate::attach::tmux::Session;
 use crate::render::complain;
 use crate::{attach, procs};
 use mpiscope_job::jobs::acquire::{Entry, LastStage, WhoIs, mpi2dd};
@@ -33,6 +34,8 @@ const DIRECTORY: u32 = 5;
 pub struct Starter {
     /// Whether to open a debugger on each rank.
     debug: bool,
+    /// The session of these debuggers.
+    debuggers: Option<Session>,
     published: bool,
     looks: u32,
     aborting: bool,
@@ -54,7 +57,7 @@ impl Starter {
     /// Creates a starter that knows no ranks yet. With `debug` it opens a debugger on each rank once all are
     /// known.
     pub fn new(debug: bool) -> Self {
-        Self { debug, published: false, looks: 0, aborting: false, ended: BTreeSet::new() }
+        Self { debug, debuggers: None, published: false, looks: 0, aborting: false, ended: BTreeSet::new() }
     }
 
     /// Returns the maximum time to wait before the next [`look`](Self::look): there is no notification when a
@@ -77,8 +80,9 @@ impl Starter {
         self.published = true;
         symbols::publish(&ranks);
         if self.debug {
-            if let Err(error) = attach::debug(&ranks) {
-                complain("run", &format!("{error:#}"));
+            match attach::debug(&ranks) {
+                Ok(session) => self.debuggers = session,
+                Err(error) => complain("run", &format!("{error:#}")),
             }
         } else if being_debugged() {
             // The debugger has continued us, so it has already stopped the ranks that it wants.
@@ -86,6 +90,11 @@ impl Starter {
                 .iter()
                 .for_each(|problem| complain("run", problem));
         }
+    }
+
+    /// Closes the debuggers of a job that has ended.
+    pub fn close(&self) {
+        self.debuggers.iter().for_each(Session::close);
     }
 
     /// Handles the ranks that have ended since the last call, or all of them if `all` (after the launcher's

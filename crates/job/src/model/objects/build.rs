@@ -83,6 +83,7 @@ impl<S: Source> Reader<'_, S> {
         }
         if let Some(known) = self.predefined.find(B::KIND, handle) {
             let mut common = Common::unseen(B::KIND, handle, known.name);
+            common.standing = self.standing_of_unseen(&common);
             common.fortran = self.fortran.index_of(B::KIND, handle);
             return Ok(B::build(self, common, None));
         }

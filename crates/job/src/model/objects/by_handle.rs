@@ -145,7 +145,7 @@ pub fn find<S: Source>(
 
 /// Keeps only live objects if there are any.
 fn living(mut found: Vec<Object>) -> Vec<Object> {
-    let lives = |object: &Object| matches!(object.common().standing, Lifetime::Live | Lifetime::Marked);
+    let lives = |object: &Object| !matches!(object.common().standing, Lifetime::Freed | Lifetime::Null);
     if found.iter().any(lives) {
         found.retain(lives);
     }

@@ -16,8 +16,22 @@ pub enum Lifetime {
     Marked,
     /// The object no longer exists.
     Freed,
+    /// The program did not free the object; it ceased to exist when the program left MPI.
+    Ended,
     /// The null handle of its kind.
     Null,
+}
+
+impl Lifetime {
+    /// Whether the program has freed the handle.
+    pub fn is_handle_freed(self) -> bool {
+        matches!(self, Self::Marked | Self::Freed)
+    }
+
+    /// Whether the object no longer exists.
+    pub fn is_gone(self) -> bool {
+        matches!(self, Self::Freed | Self::Ended)
+    }
 }
 
 /// A call that created or freed an object.

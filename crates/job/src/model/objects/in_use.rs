@@ -32,7 +32,11 @@ type Former = HashMap<u64, Vec<(u64, u64, u64)>>;
 impl<S: Source> Reader<'_, S> {
     /// Returns the state of an object. It is freed if no other object holds it.
     pub fn standing(&self, head: &Head) -> Lifetime {
-        match Life(head.life.get()) {
+        let life = Life(head.life.get());
+        if life != Life::FREED && self.has_ended(head) {
+            return if life == Life::MARKED { Lifetime::Freed } else { Lifetime::Ended };
+        }
+        match life {
             Life::MARKED => Lifetime::Marked,
             Life::FREED if may_be_held(head) && self.is_held(head.uid.get()) => Lifetime::Marked,
             Life::FREED => Lifetime::Freed,
@@ -50,7 +54,7 @@ impl<S: Source> Reader<'_, S> {
 fn held<S: Source>(reader: &Reader<'_, S>) -> Held {
     let mut held = Held::new();
     // Nothing outlives MPI.
-    if matches!(reader.state(), State::FINALIZED | State::ABORTED) {
+    if reader.state() == State::FINALIZED {
         return held;
     }
     by_requests(reader, &mut held);

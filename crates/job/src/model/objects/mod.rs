@@ -19,6 +19,7 @@ pub mod common;
 pub mod communicator;
 pub mod datatype;
 mod datatype_tree;
+mod ended;
 mod error_handler;
 pub mod file;
 pub mod fortran;

@@ -13,7 +13,7 @@ use super::scan::{self, ByField, Entry, Field, Index};
 use crate::base::clock::TickClock;
 use mpi_abi::AbiKind;
 use mpiscope_image::call_path;
-use mpiscope_image::derive::members;
+use mpiscope_image::derive::{self, members};
 use mpiscope_image::layout::{Process, SectionKind, State, Text, Words};
 use mpiscope_image::objects::kind_of;
 use mpiscope_image::{Error, Function, Functions, Image, Record, Snapshot, Source, Table};
@@ -51,6 +51,7 @@ pub struct Reader<'a, S> {
 struct Facts<'a> {
     abi: AbiKind,
     state: State,
+    left_world: bool,
     world: World,
     /// Where the process has mapped its image.
     address: u64,
@@ -73,14 +74,17 @@ impl<'a, S: Source> Reader<'a, S> {
         let header = image.header()?;
         let process = image.table::<Process>(SectionKind::PROCESS)?;
         let (mut abi, mut world) = (AbiKind::UNKNOWN, World { rank: None, size: 0 });
+        let (state, mut left_world) = (State(header.state.get()), false);
         if !process.is_empty() {
             let facts = image.get::<Process>(&process, 0)?.value;
             abi = AbiKind::from_word(facts.abi.get());
             world = World { rank: members::own_rank(&facts), size: facts.size.get() };
+            left_world = derive::status::left_world(&facts, state);
         }
         let facts = Facts {
             abi,
-            state: State(header.state.get()),
+            state,
+            left_world,
             world,
             address: header.address.get(),
             clock: TickClock::new(&header.clock, None),
@@ -94,6 +98,7 @@ impl<'a, S: Source> Reader<'a, S> {
         let facts = Facts {
             abi: process.abi,
             state: process.state,
+            left_world: process.left_world,
             world: World { rank: process.rank, size: process.size.unwrap_or(0) },
             address: process.address,
             clock: process.clock.clone(),
@@ -130,6 +135,11 @@ impl<'a, S: Source> Reader<'a, S> {
     /// How far the process has come.
     pub fn state(&self) -> State {
         self.facts.state
+    }
+
+    /// Whether `MPI_Finalize` has returned; the process may still use sessions.
+    pub(super) fn left_world(&self) -> bool {
+        self.facts.left_world
     }
 
     /// The process's position in its world.

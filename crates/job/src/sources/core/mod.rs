@@ -17,6 +17,8 @@ use mpiscope_target::{Core, Target};
 use std::path::Path;
 use std::sync::Arc;
 
+/// The variable in which a process publishes the address of its image.
+const SYMBOL: &str = "mpiscope_image";
 /// Granularity of possible image addresses.
 const PAGE: u64 = 4096;
 /// Maximum number of pages searched when no mapping begins with an image.
@@ -52,6 +54,12 @@ pub fn open(path: &Path) -> Result<Image<Bytes>, Error> {
 /// Finds and opens the image in a core file that is open.
 pub fn image(core: &Arc<Core>) -> Result<Image<Bytes>, Error> {
     let path = core.path();
+    if is_forked_child(core) {
+        return Err(Error::NotFound(format!(
+            "{}: the process was forked from an MPI process and is not one itself",
+            path.display()
+        )));
+    }
     let mut damaged = None;
     for address in starts(core).chain(pages(core)) {
         let mut magic = [0; 8];
@@ -69,6 +77,17 @@ pub fn image(core: &Arc<Core>) -> Result<Image<Bytes>, Error> {
         Some(why @ ImageError::Version(_)) => Err(Error::Image { what: path.display().to_string(), why }),
         _ => Err(Error::NoImageInCore { path: path.to_owned() }),
     }
+}
+
+/// Whether the process inherited the mapping of the image by a fork: the layer then hides it.
+fn is_forked_child(core: &Core) -> bool {
+    let Ok(Some(symbol)) = core.symbol(SYMBOL) else { return false };
+    core.read_pointer(symbol).is_ok_and(|address| address == 0) && starts_with_image(core)
+}
+
+fn starts_with_image(core: &Core) -> bool {
+    let mut magic = [0; 8];
+    starts(core).any(|address| core.read(address, &mut magic).is_ok() && magic == MAGIC)
 }
 
 /// Returns that the file is truncated, if so: readers leave out what they cannot read.
