@@ -358,6 +358,8 @@ info mpi handle N KIND   the same for a number: an INTEGER of Fortran, or a hand
     def lines(self, words):
         if not words:
             return self.counts()
+        if words[0] != "handle" and len(words) > 1:
+            raise CannotSee("info mpi %s takes no further words: %s" % (words[0], " ".join(words[1:])))
         if words[0] == "leaks":
             answer = ask("--leaks")
             process(answer)

@@ -342,7 +342,7 @@ struct mpidbg_object_t {
     struct mpidbg_reference_t obj_parent;
     char obj_name[MPIDBG_NAME];
     char obj_created_by[MPIDBG_WORD]; /* the MPI function, empty if not seen */
-    mqs_taddr_t obj_created_from;     /* the return address of the call */
+    mqs_taddr_t obj_created_from;     /* the return address of the call, 0 for a line of Python */
     uint64_t obj_created_ns;          /* since the start of the image */
     char obj_freed_by[MPIDBG_WORD];
     mqs_taddr_t obj_freed_from;

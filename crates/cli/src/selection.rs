@@ -7,6 +7,7 @@ use mpiscope_job::jobs::announced;
 use mpiscope_job::jobs::discover::discover;
 use mpiscope_job::jobs::evidence;
 use mpiscope_job::jobs::job::{Job, Parts};
+use mpiscope_job::jobs::job_image::forked_from;
 use mpiscope_job::jobs::live_process;
 use mpiscope_job::jobs::scheduler::{self, Allocation, SlurmId};
 use mpiscope_job::jobs::symbols::FileSymbols;
@@ -237,7 +238,7 @@ fn exactly(jobs: &[Job], name: &str) -> Result<Option<usize>> {
         }
     }
     if let Ok(pid) = name.parse::<u32>() {
-        if let Some(parent) = jobs.iter().flat_map(|job| &job.images).find_map(|image| image.forked(pid)) {
+        if let Some(parent) = forked_from(pid, jobs.iter().flat_map(|job| &job.images)) {
             bail!(
                 "process {pid} was forked from the MPI process {parent} and is not one itself: name {parent}"
             );

@@ -135,6 +135,11 @@ impl TestImage {
         self.writer.header().state.set(state.0);
     }
 
+    /// Records that `MPI_Finalize` has returned while sessions are open.
+    pub fn leaves_world(&self) {
+        self.process.seq.write(|| self.process.finalize_enter.set(Moment::now().monotonic_ns));
+    }
+
     /// Records that the rank called `MPI_Abort`.
     pub fn abort(&self, code: i32) {
         self.process.seq.write(|| self.process.abort_code.set(i64::from(code) as u64));

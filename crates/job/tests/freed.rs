@@ -1,7 +1,7 @@
 //! Freed objects, what MPI still holds of them, and what is pending, on generated images.
 
 use mpiscope_image::layout::{SectionKind, State};
-use mpiscope_image::objects::{Comm, Errhandler, Flag, Head, Keyval as RawKeyval, Life, Op, uid};
+use mpiscope_image::objects::{Comm, Errhandler, Flag, Head, Info, Keyval as RawKeyval, Life, Op, uid};
 use mpiscope_image::traffic::{Request, RequestKind};
 use mpiscope_job::Bytes;
 use mpiscope_job::model::objects::{self, ImageOnly, Kind, Lifetime, Reader};
@@ -12,6 +12,7 @@ use mpiscope_job::test_image::TestImage;
 /// In MPICH's ABI.
 const PROC_NULL: u32 = u32::MAX;
 const COMM: u64 = 0x8400_0001;
+const MPI_INT: u64 = 0x4c00_0405;
 const OP: u64 = 0x9800_0001;
 
 fn made(sample: &TestImage, head: &Head, kind: SectionKind, (serial, handle): (u64, u64), by: &str) {
@@ -192,4 +193,47 @@ fn requests_with_proc_null_are_not_pending() {
     assert_eq!(look(&sample, pending), (1, 0));
     request(&sample, comm, 3, "MPI_Isend", RequestKind::SEND).peer.set(PROC_NULL);
     assert_eq!(look(&sample, pending), (1, 0));
+}
+
+#[test]
+fn what_the_program_did_not_free_has_ended_after_finalize_but_not_after_abort() {
+    let sample = TestImage::new("freed", 0, 4);
+    let comm = solver(&sample);
+    let active = request(&sample, comm, 2, "MPI_Irecv", RequestKind::RECV);
+    active.head.life.set(Life::MARKED.0);
+    let (_, info) = sample.writer.new_record::<Info>(SectionKind::INFOS, 8).unwrap();
+    made(&sample, &info.head, SectionKind::INFOS, (3, 0x9c), "MPI_Info_create");
+    let all = |reader: &Reader<'_, Bytes>| {
+        let predefined = reader.get::<objects::Datatype>(MPI_INT).unwrap().common.standing;
+        [reader.standing(&comm.head), reader.standing(&active.head), reader.standing(&info.head), predefined]
+    };
+    let used = [Lifetime::Live, Lifetime::Marked, Lifetime::Live, Lifetime::Live];
+    assert_eq!(look(&sample, all), used);
+    sample.state(State::FINALIZED);
+    assert_eq!(look(&sample, all), [Lifetime::Ended, Lifetime::Freed, Lifetime::Live, Lifetime::Ended]);
+    assert!(look(&sample, |reader| reader.queues().unwrap().is_empty()));
+    sample.abort(1);
+    assert_eq!(look(&sample, all), used);
+}
+
+#[test]
+fn only_what_was_made_from_the_world_has_ended_while_a_session_is_open() {
+    let sample = TestImage::new("freed", 0, 4);
+    let world = sample.has_comm(0x4400_0000, "", 4);
+    made(&sample, &world.head, SectionKind::COMMS, (1, 0x4400_0000), "MPI_Init");
+    world.head.flags.set(Flag::PREDEFINED.0);
+    let [child, grandchild, other] = [2, 3, 4].map(|serial| {
+        let comm = sample.has_comm(COMM + serial, "", 4);
+        made(&sample, &comm.head, SectionKind::COMMS, (serial, COMM + serial), "MPI_Comm_dup");
+        comm
+    });
+    child.head.parent.set(world.head.uid.get());
+    grandchild.head.parent.set(child.head.uid.get());
+    let all = |reader: &Reader<'_, Bytes>| {
+        [world, child, grandchild, other].map(|comm| reader.standing(&comm.head))
+    };
+    assert_eq!(look(&sample, all), [Lifetime::Live; 4]);
+    sample.leaves_world();
+    let [ended, live] = [Lifetime::Ended, Lifetime::Live];
+    assert_eq!(look(&sample, all), [ended, ended, ended, live]);
 }

@@ -7,6 +7,7 @@ use mpiscope_debug_interfaces::extended::{
     Reference as ReferenceRecord, References, flag,
 };
 use mpiscope_debug_interfaces::handles::ProcessId;
+use mpiscope_image::layout::source_line;
 use mpiscope_image::objects::Flag;
 use mpiscope_job::model::objects::{Attribute, CallSite, Common, Lifetime, Reference};
 use mpiscope_plugin_support::{Allocations, NoMemory, chars};
@@ -91,7 +92,11 @@ pub fn object<T>(common: &Common, bits: u32) -> Object {
     let function = |call_site: &Option<CallSite>| {
         chars(call_site.as_ref().and_then(|d| d.function.as_deref()).unwrap_or_default())
     };
-    let from = |call_site: &Option<CallSite>| call_site.as_ref().map_or(0, |call_site| call_site.address.0);
+    // A line of a source file has no code that a debugger could look up.
+    let from = |call_site: &Option<CallSite>| {
+        let address = call_site.as_ref().map_or(0, |call_site| call_site.address.0);
+        if source_line(address).is_some() { 0 } else { address }
+    };
     let at = |call_site: &Option<CallSite>| {
         call_site.as_ref().map_or(0, |call_site| nanoseconds(call_site.seconds))
     };

@@ -6,8 +6,9 @@ use mpi_abi::COUNTED;
 use mpiscope_debug_interfaces::mqs::{
     self, Communicator, PendingOperation, ST_MATCHED, ST_PENDING, TAddr, TWord,
 };
-use mpiscope_image::layout::State;
+use mpiscope_image::layout::{State, source_line};
 use mpiscope_job::Process;
+use mpiscope_job::model::locate::{NoSymbols, place};
 use mpiscope_job::model::objects::{Message, Pending, Queue, Reader, TargetContext};
 use mpiscope_job::questions::arrived;
 use mpiscope_job::questions::why::{Arrivals, Arrived};
@@ -93,11 +94,10 @@ impl Picture {
         self.operation = 0;
         self.operations.clear();
         let Some(Row { queue, .. }) = self.rows.get(self.row) else { return mqs::NO_INFORMATION };
+        let pending = |of: &Pending| pending(queue, of, &called_at(of, self.process.as_ref()));
         match class {
-            mqs::PENDING_SENDS => self.operations = queue.sends.iter().map(|p| pending(queue, p)).collect(),
-            mqs::PENDING_RECEIVES => {
-                self.operations = queue.receives.iter().map(|p| pending(queue, p)).collect();
-            }
+            mqs::PENDING_SENDS => self.operations = queue.sends.iter().map(pending).collect(),
+            mqs::PENDING_RECEIVES => self.operations = queue.receives.iter().map(pending).collect(),
             mqs::UNEXPECTED_MESSAGES => return self.begin_unexpected(),
             _ => return mqs::NO_INFORMATION,
         }
@@ -167,7 +167,14 @@ fn word(value: u64) -> TWord {
     TWord::try_from(value).unwrap_or(TWord::MAX)
 }
 
-fn pending(queue: &Queue, of: &Pending) -> PendingOperation {
+/// Where an operation was started: a return address for the debugger to look up, or a recorded source line.
+fn called_at(of: &Pending, process: Option<&Process>) -> String {
+    let line = process.filter(|_| source_line(of.from.0).is_some());
+    let line = line.and_then(|process| place(&process.modules, &NoSymbols, of.from.0));
+    line.map_or_else(|| format!("called before {}", of.from), |line| format!("called at {line}"))
+}
+
+fn pending(queue: &Queue, of: &Pending, called_at: &str) -> PendingOperation {
     let any = TWord::from(mqs::INVALID_PROCESS);
     let function = of.function.as_deref().unwrap_or("an operation");
     let called = match of.request {
@@ -178,8 +185,7 @@ fn pending(queue: &Queue, of: &Pending) -> PendingOperation {
     let what =
         if of.datatype.0 == 0 { "of unknown length".to_owned() } else { format!("{} x {kind}", of.count) };
     let mut text = [[0; 64]; 5];
-    let lines = [called, what, format!("called before {}", of.from)];
-    for (line, from) in text.iter_mut().zip(&lines) {
+    for (line, from) in text.iter_mut().zip([&called, &what, called_at]) {
         *line = chars(from);
     }
     PendingOperation {

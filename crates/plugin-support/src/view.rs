@@ -32,7 +32,7 @@ pub enum Unavailable {
     )]
     NoLayer,
     /// The layer is loaded, but has no image yet.
-    #[error("the process has not called MPI yet")]
+    #[error("the process has not called MPI yet, or was forked from an MPI process")]
     NoImage,
     /// The debugger passed no callbacks, or invalid data.
     #[error("the debugger does not provide what is needed: {0}")]

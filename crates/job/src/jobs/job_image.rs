@@ -145,19 +145,6 @@ impl JobImage {
             && own().map(|own| self.host_pid(own)) == Some(pid)
     }
 
-    /// Returns the image's process if process `pid` is not that process and inherited its mapping of the image by a
-    /// fork. Readers and wrappers also map images, but do not run the layer.
-    pub fn forked(&self, pid: u32) -> Option<u32> {
-        let Holds::Memory(file) = &self.bytes else { return None };
-        let maps = procfs::maps(pid).ok()?;
-        let maps = String::from_utf8_lossy(&maps);
-        if !mapped(&maps, file.inode) || !maps.contains(LAYER) {
-            return None;
-        }
-        let parent = self.host_pid(self.open().ok()?.header().ok()?.pid.get());
-        (parent != pid && parent != 0).then_some(parent)
-    }
-
     /// Opens the image through the first holder that permits it and still has it: other readers open and
     /// close images all the time.
     pub fn open(&self) -> Result<Image<Bytes>, Error> {
@@ -326,6 +313,20 @@ impl HeldImage {
 /// the pid has its own image, if any.
 pub fn maps(pid: u32, inode: u64) -> bool {
     procfs::maps(pid).is_ok_and(|maps| mapped(&String::from_utf8_lossy(&maps), inode))
+}
+
+/// Returns the MPI process from which process `pid` was forked, if it has inherited the mapping of one of these images.
+/// Readers and wrappers also map images, but do not run the layer.
+pub fn forked_from<'a>(pid: u32, mut images: impl Iterator<Item = &'a JobImage>) -> Option<u32> {
+    let maps = procfs::maps(pid).ok()?;
+    let maps = String::from_utf8_lossy(&maps);
+    if !(maps.contains(LINK) && maps.contains(LAYER)) {
+        return None;
+    }
+    let inherited = |image: &&JobImage| image.inode().is_some_and(|inode| mapped(&maps, inode));
+    let image = images.find(inherited).filter(|image| image.about().is_none())?;
+    let parent = image.host_pid(image.open().ok()?.header().ok()?.pid.get());
+    (parent != pid && parent != 0).then_some(parent)
 }
 
 /// Whether one of the lines is for the memory file with this inode.

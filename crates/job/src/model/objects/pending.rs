@@ -88,7 +88,7 @@ impl<S: Source> Reader<'_, S> {
         let there = |entry: &&Entry| entry.life != Life::FREED.0 || self.is_held(entry.uid);
         for entry in index.entries.iter().filter(there) {
             let record = self.record::<Comm>(Kind::Communicator, entry.index)?.value;
-            if record.head.life.get() != Life::EMPTY.0 {
+            if record.head.life.get() != Life::EMPTY.0 && !self.has_ended(&record.head) {
                 // Calls name a communicator by its handle, which may have been reused.
                 let has_handle = index.by_handle(entry.handle).is_some_and(|best| best.uid == entry.uid);
                 queues.push(queue(self, &record, if has_handle { &calls } else { &[] })?);
