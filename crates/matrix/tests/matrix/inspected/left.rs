@@ -11,6 +11,8 @@ use crate::subject::Subject;
 
 const PROGRAM: Program = Program { name: "left", ranks: 1, needs: Needs::Nothing };
 
+const IN_SESSION: Program = Program { name: "left_world", ranks: 2, needs: Needs::Mpi4Parts };
+
 /// Names of communicators with their states after `MPI_Finalize`.
 const ENDED: [(&str, &str); 3] =
     [("MPI_COMM_SELF", "ended"), ("MPI_COMM_WORLD", "ended"), ("solver", "ended")];
@@ -39,6 +41,26 @@ pub fn check(subject: &Subject, library: &Library) -> Result<()> {
     ensure!(text(&["inspect", &target])?.contains("NOT FREED"));
     job.signal("end")?;
     job.finish()
+}
+
+/// Intel MPI rejects `MPI_Init` after a session has been opened.
+pub fn no_sessions_beside_a_world(library: &Library) -> Option<String> {
+    let refuses =
+        library.name.starts_with("intel").then(|| "MPI_Init fails after MPI_Session_init".to_owned());
+    IN_SESSION.needs.missing_in(library).map(String::from).or(refuses)
+}
+
+/// Ranks that have left the world, but use a session, are not finished.
+pub fn check_session(subject: &Subject, library: &Library) -> Result<()> {
+    let mut job = Job::start_of(&IN_SESSION, subject, library, &[], &[])?;
+    job.each_has("left")?;
+    let target = job.target();
+    job.until("a deadlock", || Ok(mpiscope(&words(&["why", &target]))?.stdout.starts_with("deadlock: ")))?;
+    for wanted in [("MPI_COMM_WORLD", "ended"), ("solver", "ended"), ("open", "live")] {
+        let comms = standing(&target, "comm")?;
+        ensure!(comms.iter().any(|(n, s)| (n.as_str(), s.as_str()) == wanted), "{wanted:?}: {comms:?}");
+    }
+    Ok(())
 }
 
 /// The child's process id, from the name of the file that it made.

@@ -31,11 +31,16 @@ pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>) -> Vec<Trial> {
     let f77 = || fortran::missing(library).map(String::from);
     let f08 = || fortran::f08_missing(library).map(String::from);
     let gdb = debugger::missing().map(String::from);
-    let checks: [(&str, Check, Option<String>); 12] = [
+    let checks: [(&str, Check, Option<String>); 13] = [
         ("objects_are_shown_while_the_program_runs_and_leaks_at_its_end", live::check, None),
         ("only_windows_and_files_shared_by_ranks_are_merged", merged::check, None),
         ("a_freed_object_is_marked_as_long_as_mpi_holds_it", freed::check, None),
         ("what_was_not_freed_has_ended_after_finalize_and_a_forked_child_shows_nothing", left::check, None),
+        (
+            "a_deadlock_in_a_session_is_found_after_finalize",
+            left::check_session,
+            left::no_sessions_beside_a_world(library),
+        ),
         ("fortran_objects_are_found_by_their_integers", fortran::check, f77()),
         ("mpi_f08_objects_are_found_by_their_integers", fortran::f08_check, f08()),
         ("the_lines_of_an_mpif_h_program_are_shown", fortran_lines::check, f77()),
