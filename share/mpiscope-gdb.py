@@ -191,7 +191,8 @@ def ask(*arguments):
         if answer and answer.get("ranks"):
             ANSWERS[arguments] = answer
             return answer
-        why = done.stderr.decode(errors="replace").strip()
+        # The command wraps its lines.
+        why = " ".join(done.stderr.decode(errors="replace").split())
         why = why[len("mpiscope: "):] if why.startswith("mpiscope: ") else why
     raise CannotSee(why or "mpiscope inspect did not answer")
 

@@ -1,7 +1,7 @@
 //! `MPI2DD_info` and `MPI2DD_breakpoint`, present in every rank.
 #![allow(unsafe_code)]
 
-use mpiscope_debug_interfaces::mpi2dd::{Info, Reason};
+use mpiscope_debug_interfaces::mpi2dd::{Info, Reason, mpi_flag};
 use std::sync::atomic::Ordering;
 
 /// The block that a debugger looks for in every rank. Valid from the first instruction on; `MPI_Init` adds
@@ -24,6 +24,19 @@ pub extern "C" fn MPI2DD_breakpoint() {
 pub fn stop(reason: Reason) {
     MPI2DD_info.debug_state.store(reason.0, Ordering::SeqCst);
     MPI2DD_breakpoint();
+}
+
+/// In a forked child: removes what makes its parent a rank and a directory.
+pub fn forget() {
+    let info = &MPI2DD_info;
+    info.mpi_flags.fetch_and(!(mpi_flag::I_AM_DIR | mpi_flag::I_AM_METADIR), Ordering::SeqCst);
+    for size in [&info.proctable_size, &info.directory_size, &info.metadirectory_size, &info.meta_pid] {
+        size.store(0, Ordering::SeqCst);
+    }
+    let tables = [&info.proctable, &info.directory_table, &info.metadirectory_table];
+    for address in tables.into_iter().chain([&info.meta_host_name, &info.meta_executable_name]) {
+        address.store(0, Ordering::SeqCst);
+    }
 }
 
 #[cfg(test)]

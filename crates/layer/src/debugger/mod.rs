@@ -74,6 +74,11 @@ pub fn left() {
     }
 }
 
+/// Called in a forked child, which is no rank.
+pub fn forked() {
+    block::forget();
+}
+
 /// Called when `MPI_Init` has failed.
 pub fn failed() {
     dynamic::entered();

@@ -3,6 +3,7 @@
 
 use super::lifecycle;
 use crate::base::image_memory;
+use crate::debugger;
 use crate::interpose::upcalls::{Upcalls, put_in};
 use crate::mpi_t;
 use crate::record::attach;
@@ -18,11 +19,16 @@ static UPCALLS: Upcalls = Upcalls {
     caller: call_path::of,
     left: left::left,
     callback_left: left::callback_left,
-    forked: traffic::state::reconsider,
+    forked,
     pcontrol: lifecycle::pcontrol,
 };
 
 put_in!(UPCALLS);
+
+fn forked() {
+    traffic::state::reconsider();
+    debugger::forked();
+}
 
 /// An action that is generic over the ABI.
 trait ForAbi {

@@ -29,6 +29,10 @@ pub fn check(subject: &Subject, library: &Library) -> Result<()> {
         ensure!(outcome.code() == 2 && outcome.stdout.is_empty(), "{verb}: {}", outcome.describe());
         ensure!(said.contains("was forked from the MPI process"), "{verb}: {}", outcome.describe());
     }
+    // It leads to the job, but is no process of it.
+    let processes = text(&["procs", &child])?;
+    let pids: Vec<&str> = processes.lines().skip(1).filter_map(|row| row.split_whitespace().nth(3)).collect();
+    ensure!(pids.len() == 1 && pids != [child.as_str()], "{processes}");
     ensure!(standing(&job.target(), "comm")?.iter().all(|(_, standing)| standing == "live"));
     job.signal("go")?;
     job.each_has("left")?;
