@@ -628,3 +628,14 @@ fn ranks_of_several_worlds_are_distinguished_in_the_heading_and_the_rows() {
     assert!(printed.contains("2 core files: ranks 0, 1.0 in 2 worlds (shown as world.rank)"), "{printed}");
     assert!(printed.lines().any(|line| line.starts_with("0, 1.0 ")), "{printed}");
 }
+
+#[test]
+fn the_exit_status_for_a_core_file_without_a_problem_says_whether_it_is_truncated() {
+    let cores = Cores::new();
+    let file = cores.add("core.1", &rank(1), None, 100);
+    let status = || core(&[file.to_str().unwrap()]).status.code();
+    assert_eq!(status(), Some(0));
+    let whole = std::fs::read(&file).unwrap();
+    std::fs::write(&file, &whole[..whole.len() - 4096]).unwrap();
+    assert_eq!(status(), Some(1));
+}
