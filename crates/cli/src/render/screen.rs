@@ -34,6 +34,8 @@ const HANGING: usize = 4;
 pub enum Block {
     /// A line of text, wrapped if it is too long.
     Line(String),
+    /// A line that names the table or the lines below it.
+    Caption(String),
     /// A title.
     Head(String),
     /// A line about a problem.
@@ -51,7 +53,7 @@ impl Block {
             parts.into_iter().map(|part| terminal.paint(part, colour)).collect()
         };
         match self {
-            Self::Line(line) => text(line, None),
+            Self::Line(line) | Self::Caption(line) => text(line, None),
             Self::Head(line) => text(line, Some(Colour::Head)),
             Self::Problem(line) => text(line, Some(Colour::Problem)),
             Self::Table(table) => table

@@ -18,6 +18,8 @@ const NOTHING: &str = "-";
 pub struct Table {
     head: Vec<String>,
     rows: Vec<Vec<String>>,
+    /// What it contains, for outputs that name every table.
+    name: Option<String>,
     /// Whether each column contains numbers, which are right-aligned.
     numbers: Vec<bool>,
 }
@@ -35,6 +37,7 @@ impl Table {
         Self {
             head: head.iter().map(|cell| (*cell).to_owned()).collect(),
             rows: Vec::new(),
+            name: None,
             numbers: vec![false; head.len()],
         }
     }
@@ -48,6 +51,19 @@ impl Table {
             }
         }
         self
+    }
+
+    /// Names a table that no line above it names.
+    #[must_use]
+    pub fn named(mut self, name: impl Into<String>) -> Self {
+        self.name = Some(name.into());
+        self
+    }
+
+    /// Returns the name, if the table has one of its own.
+    #[must_use]
+    pub fn name(&self) -> Option<&str> {
+        self.name.as_deref()
     }
 
     /// Returns the heads of the columns.

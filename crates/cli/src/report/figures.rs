@@ -12,9 +12,12 @@ use std::collections::BTreeMap;
 /// Number of ranks shown in separate rows.
 pub const MOST_ROWS: usize = 64;
 /// Width of figures with a scale.
-const WIDTH: f64 = 560.0;
+pub const WIDTH: f64 = 636.0;
 /// Space for names on the left.
-const LEFT: f64 = 120.0;
+pub const LEFT: f64 = 80.0;
+/// Width of a letter and height of a line in figures.
+const LETTER: f64 = 7.0;
+const LINE: f64 = 14.0;
 
 /// Draws how the time of each rank is divided.
 pub fn shares(report: &JobReport) -> Option<Markup> {
@@ -42,15 +45,22 @@ pub fn shares(report: &JobReport) -> Option<Markup> {
     };
     Some(html! {
         figure {
-            svg viewBox=(format!("0 0 {} {height}", LEFT + WIDTH + 4.0)) role="img" aria-label="How the time of each rank divides" {
-                @for (number, rank) in shown.enumerate() { (bar(number, rank)) }
-            }
+            (scrolled("How the time of each rank divides", &html! {
+                svg viewBox=(format!("0 0 {} {height}", LEFT + WIDTH + 4.0)) role="img" aria-label="How the time of each rank divides" {
+                    @for (number, rank) in shown.enumerate() { (bar(number, rank)) }
+                }
+            }))
             figcaption {
-                span .key .useful {} " outside of MPI  " span .key .polling {} " polling  " span .key .mpi {} " in MPI; the width is the wall time"
+                span .key .useful {} "outside of MPI" span .key .polling {} "polling" span .key .mpi {} "in MPI; the width is the wall time"
                 (first_of(report.ranks.len()))
             }
         }
     })
+}
+
+/// Makes a figure that is wider than the page move in itself.
+pub fn scrolled(name: &str, figure: &Markup) -> Markup {
+    html! { div .scroll tabindex="0" role="group" aria-label=(name) { (figure) } }
 }
 
 /// Notes that a figure shows only the first ranks, if there are more.
@@ -79,17 +89,20 @@ pub fn matrix(exchange: &Exchange) -> Option<Markup> {
     let most = cells.values().copied().max().unwrap_or(0).max(1) as f64;
     let cell = (420.0 / groups.len() as f64).clamp(8.0, 40.0);
     let side = cell * groups.len() as f64;
-    let labelled = cell >= 14.0;
-    let (left, top) = (60.0, 24.0);
+    let longest = LETTER * groups.iter().map(String::len).max().unwrap_or(0) as f64 + 6.0;
+    // One in so many rows and columns is named, so that names do not overlap.
+    let named = (longest.max(LINE) / cell).ceil() as usize;
+    let (left, top) = (longest.max(24.0), 24.0);
     let one = if together == 1 { "rank" } else { "group of ranks" };
     let label = format!("Bytes from {one} (row) to {one} (column) on {}", escape(&exchange.communicator));
     let sizes = if together == 1 { String::new() } else { format!(", {together} ranks in each group") };
     Some(html! {
         figure {
-            svg viewBox=(format!("0 0 {} {}", left + side + 4.0, top + side + 4.0)) style=(format!("max-width:{}px", left + side)) role="img"
+            (scrolled(&label, &html! {
+            svg .matrix viewBox=(format!("0 0 {} {}", left + side + 4.0, top + side + 4.0)) style=(format!("width:{}px", left + side + 4.0)) role="img"
                 aria-label=(label) {
                 @for (row, from) in groups.iter().enumerate() {
-                    @if labelled {
+                    @if row % named == 0 {
                         text x=(left - 6.0) y=(number_of(top + (row as f64 + 0.65) * cell)) text-anchor="end" { (from) }
                         text x=(number_of(left + (row as f64 + 0.5) * cell)) y=(top - 6.0) text-anchor="middle" { (from) }
                     }
@@ -97,15 +110,21 @@ pub fn matrix(exchange: &Exchange) -> Option<Markup> {
                         @let moved = cells.get(&(row, column)).copied().unwrap_or(0);
                         rect .cell x=(number_of(left + column as f64 * cell)) y=(number_of(top + row as f64 * cell))
                             width=(number_of(cell - 1.0)) height=(number_of(cell - 1.0))
-                            fill-opacity=(number_of(moved as f64 / most)) {
+                            fill-opacity=(number_of(shade(moved, most))) {
                             title { (from) " to " (to) ": " (bytes(moved)) }
                         }
                     }
                 }
             }
+            }))
             figcaption { (label) (sizes) "; full color: " (bytes(most as u64)) }
         }
     })
+}
+
+/// Returns how much color a cell has: even a little is told from nothing.
+fn shade(moved: u64, most: f64) -> f64 {
+    if moved == 0 { 0.0 } else { 0.1 + 0.9 * moved as f64 / most }
 }
 
 /// Names a group of ranks by the first and the last one.
@@ -121,21 +140,23 @@ pub fn sizes(classes: &[SizeClass]) -> Option<Markup> {
     let most = classes.iter().map(|class| class.sent.max(class.received)).max()?.max(1) as f64;
     let line = 26.0;
     let height = line * classes.len() as f64;
-    let left = LEFT + 60.0;
+    let (left, width) = (LEFT + 40.0, WIDTH - 40.0);
     Some(html! {
         figure {
-            svg viewBox=(format!("0 0 {} {height}", left + WIDTH + 4.0)) role="img" aria-label="Messages by size" {
+            (scrolled("Messages by size", &html! {
+            svg viewBox=(format!("0 0 {} {height}", left + width + 4.0)) role="img" aria-label="Messages by size" {
                 @for (number, class) in classes.iter().enumerate() {
                     @let y = number as f64 * line;
                     text x=(left - 6.0) y=(y + 16.0) text-anchor="end" { (size(class)) }
                     @for (name, count, lower) in [("sent", class.sent, 2.0), ("received", class.received, 13.0)] {
-                        rect class=(name) x=(left) y=(y + lower) width=(number_of(count as f64 / most * WIDTH)) height="10" {
+                        rect class=(name) x=(left) y=(y + lower) width=(number_of(count as f64 / most * width)) height="10" {
                             title { (size(class)) ": " (count) " " (name) }
                         }
                     }
                 }
             }
-            figcaption { span .key .sent {} " sent  " span .key .received {} " received" }
+            }))
+            figcaption { span .key .sent {} "sent" span .key .received {} "received" }
         }
     })
 }
@@ -179,5 +200,6 @@ mod tests {
         assert!(many.contains("<title>0..15 to 0..15: 15.0 kB</title>"), "{many}");
         assert!(many.contains("<title>992..999 to 0..15: 1.00 kB</title>") && many.len() < 1_000_000);
         assert!(many.contains("16 ranks in each group"));
+        assert!(many.contains(">0..15</text>") && many.matches("<text").count() < 2 * 63 / 5, "{many}");
     }
 }

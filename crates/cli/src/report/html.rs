@@ -27,7 +27,7 @@ pub fn page(source: &Source, wanted: &[Section]) -> String {
                 a .skip href="#main" { "To the report" }
                 header {
                     h1 { (escape(&report.command)) }
-                    @for block in sections::head(report).iter().skip(1) { (of_block(block, "Report")) }
+                    @for block in sections::head(report).iter().skip(1) { (of_block(block, None)) }
                     nav aria-label="Sections" {
                         ul { @for (section, _) in &all { li { a href=(format!("#{}", id(*section))) { (section.title()) } } } }
                     }
@@ -67,31 +67,32 @@ fn drawn(section: Section, source: &Source) -> Markup {
     html! { @for figure in found { (figure) } }
 }
 
-/// Renders blocks. A line directly before a table becomes its caption.
+/// Renders blocks. A caption directly before a table becomes the table's, one before lines a heading.
 fn of_blocks(blocks: &[Block], title: &str) -> Markup {
     let next = |at: usize| blocks.get(at + 1);
     let before = |at: usize| match at.checked_sub(1).and_then(|at| blocks.get(at)) {
-        Some(Block::Line(line)) if !line.trim().is_empty() => escape(line.trim()).into_owned(),
+        Some(Block::Caption(line)) => escape(line.trim()).into_owned(),
         _ => title.to_owned(),
     };
     html! {
         @for (at, block) in blocks.iter().enumerate() {
             @match (block, next(at)) {
-                (Block::Line(_), Some(Block::Table(_))) => {},
-                (Block::Table(_), _) => (of_block(block, &before(at))),
-                _ => (of_block(block, title)),
+                (Block::Caption(_), Some(Block::Table(_))) => {},
+                (Block::Table(_), _) => (of_block(block, Some(&before(at)))),
+                _ => (of_block(block, None)),
             }
         }
     }
 }
 
-fn of_block(block: &Block, caption: &str) -> Markup {
+fn of_block(block: &Block, caption: Option<&str>) -> Markup {
     match block {
+        Block::Caption(line) => html! { h3 { (escape(line.trim().trim_end_matches(':'))) } },
         Block::Line(line) if line.trim().is_empty() => html! {},
         Block::Line(line) => html! { p { (in_words(&escape(line))) } },
         Block::Head(line) => html! { h3 { (escape(line.trim())) } },
         Block::Problem(line) => html! { p .bad { (escape(line.trim())) } },
-        Block::Table(table) => of_table(table, caption),
+        Block::Table(table) => of_table(table, table.name().or(caption).unwrap_or_default()),
     }
 }
 
@@ -110,9 +111,9 @@ fn of_table(table: &Table, caption: &str) -> Markup {
     };
     let class = |column: usize| if table.is_number(column) { "n" } else { "" };
     html! {
-        div .scroll tabindex="0" role="region" aria-label=(caption) {
+        div .scroll tabindex="0" role="group" aria-label=(escape(caption)) {
             table {
-                caption { (caption) }
+                caption { span { (escape(caption)) } }
                 thead { tr { @for column in &columns { th scope="col" class=(class(*column)) { (cell(table.head(), *column)) } } } }
                 tbody {
                     @for row in table.rows() {
@@ -184,14 +185,29 @@ mod tests {
     }
 
     #[test]
+    fn a_sentence_before_a_table_is_not_its_caption_and_a_caption_before_sentences_is_a_heading() {
+        let table = || Table::new(&["A"]).named("calls by place");
+        let lines = ["  still open: MPI_Recv", "  rank 0 lost 1 s"].map(Block::from);
+        let [open, lost] = lines;
+        let blocks = [open, table().into(), Block::Caption("  who waited for whom:".into()), lost];
+        let page = of_blocks(&blocks, "Call sites").into_string();
+        assert!(page.contains("<p>still open: MPI_Recv</p>"), "{page}");
+        assert!(page.contains("<caption><span>calls by place</span></caption>"), "{page}");
+        assert!(page.contains("<h3>who waited for whom</h3><p>rank 0 lost 1 s</p>"), "{page}");
+    }
+
+    #[test]
     fn every_table_has_a_caption_and_every_figure_a_name() {
         let page = page(&source(), &[]);
         let count = |what: &str| page.matches(what).count();
         assert!(count("<table") >= 2 && count("<svg") == 2, "{page}");
-        assert_eq!((count("<table"), count("<svg")), (count("<caption>"), count("role=\"img\" aria-label=")));
+        assert_eq!(
+            (count("<table"), count("<svg")),
+            (count("<caption><span>"), count("role=\"img\" aria-label="))
+        );
         assert!(
             page.contains(
-                "<caption>on &quot;&lt;b onload=x&gt;&quot; (2 ranks): 6 messages, 6.00 kB</caption>"
+                "<caption><span>on &quot;&lt;b onload=x&gt;&quot; (2 ranks): 6 messages, 6.00 kB</span></caption>"
             ),
             "{page}"
         );

@@ -1,16 +1,12 @@
 //! The timeline of the HTML page: a row per rank, a cell per window, darker with more time in MPI. The table
 //! of all windows serves readers who cannot see the figure.
 
-use super::figures::{MOST_ROWS, first_of};
+use super::figures::{LEFT, MOST_ROWS, WIDTH, first_of, scrolled};
 use super::sections::windows::share;
 use crate::render::duration;
 use maud::{Markup, html};
 use mpiscope_job::performance::monitor::windows::{Window, Windows};
 
-/// Total width of the windows.
-const WIDTH: f64 = 640.0;
-/// Space for names on the left.
-const LEFT: f64 = 70.0;
 /// Height of a row, and of the scale below the rows.
 const LINE: f64 = 14.0;
 
@@ -23,10 +19,12 @@ pub fn timeline(windows: &Windows) -> Option<Markup> {
     let ranks = windows.ranks.len().min(MOST_ROWS);
     let (cell, height) = (WIDTH / count as f64, LINE * ranks as f64);
     let whole = windows.list.last().map_or(0.0, |last| last.from_s + windows.seconds);
+    let label = "Share of each rank's time in MPI, by window of time; the table below says the same";
     Some(html! {
         figure {
+            (scrolled("Time in MPI, by window of time", &html! {
             svg viewBox=(format!("0 0 {} {}", LEFT + WIDTH + 4.0, height + 18.0)) role="img"
-                aria-label="Share of each rank's time in MPI, by window of time; the table below says the same" {
+                aria-label=(label) {
                 @for (row, rank) in windows.ranks.iter().take(ranks).enumerate() {
                     text x=(LEFT - 6.0) y=(number(row as f64 * LINE + 11.0)) text-anchor="end" { "rank " (rank) }
                     @for (column, window) in windows.list.iter().enumerate() {
@@ -41,15 +39,16 @@ pub fn timeline(windows: &Windows) -> Option<Markup> {
                 text x=(LEFT) y=(number(height + 14.0)) { "0 s" }
                 text x=(LEFT + WIDTH) y=(number(height + 14.0)) text-anchor="end" { (duration(whole)) }
             }
+            }))
             figcaption { "Share of each rank's time in MPI, in windows of " (duration(windows.seconds)) "; full color: all of it" (first_of(windows.ranks.len())) }
         }
         details {
             summary { "All " (count) " windows as a table" }
-            div .scroll tabindex="0" role="region" aria-label="All windows" {
+            div .scroll tabindex="0" role="group" aria-label="all windows" {
                 table {
-                    caption { "All windows" }
+                    caption { span { "all windows" } }
                     thead { tr {
-                        @for head in ["From", "Parallel %", "Load balance %", "Communication %", "Serialization %", "Transfer %", "% MPI", "Longest"] {
+                        @for head in ["FROM", "PARALLEL", "LOAD BALANCE", "COMMUNICATION", "SERIALIZATION", "TRANSFER", "% MPI", "LONGEST"] {
                             th scope="col" { (head) }
                         }
                     } }

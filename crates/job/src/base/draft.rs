@@ -44,7 +44,8 @@ impl Draft {
             // Which error says that the file system cannot do this depends on it and on the kernel.
             Err(_) => {
                 let named =
-                    Builder::new().permissions(Permissions::from_mode(mode)).tempfile_in(folder(path))?;
+                    Builder::new().permissions(Permissions::from_mode(mode)).tempfile_in(folder(path));
+                let named = named.map_err(without_name)?;
                 let (file, name) = named.into_parts();
                 (file, Some(name))
             }
@@ -76,8 +77,15 @@ fn link(file: &File, folder: &Path) -> io::Result<TempPath> {
     let unnamed = format!("/proc/self/fd/{}", file.as_raw_fd());
     let named = Builder::new().make_in(folder, |name| {
         linkat(CWD, unnamed.as_str(), CWD, name, AtFlags::SYMLINK_FOLLOW).map_err(io::Error::from)
-    })?;
-    Ok(named.into_temp_path())
+    });
+    Ok(named.map_err(without_name)?.into_temp_path())
+}
+
+/// Returns the cause of an error alone: errors of temporary files name the file, which nobody has asked for.
+fn without_name(why: io::Error) -> io::Error {
+    let cause =
+        why.get_ref().and_then(|named| named.source()).and_then(|cause| cause.downcast_ref::<io::Error>());
+    cause.and_then(io::Error::raw_os_error).map_or(why, io::Error::from_raw_os_error)
 }
 
 fn folder(path: &Path) -> &Path {
@@ -88,6 +96,13 @@ fn folder(path: &Path) -> &Path {
 mod tests {
     use super::*;
     use std::fs;
+
+    #[test]
+    fn the_error_for_a_folder_that_does_not_exist_names_no_temporary_file() {
+        let dir = tempfile::tempdir().unwrap();
+        let why = Draft::shared(&dir.path().join("no/page.html")).unwrap_err();
+        assert_eq!(why.to_string(), io::Error::from_raw_os_error(2).to_string());
+    }
     use std::io::Write;
 
     fn names(folder: &Path) -> Vec<String> {

@@ -18,7 +18,7 @@ pub fn blocks(report: &JobReport) -> Vec<Block> {
     let mut blocks = Vec::new();
     for comms in alike.iter().take(MOST_COMMS) {
         let Some(first) = comms.first() else { continue };
-        blocks.push(Block::Line(title(first, comms)));
+        blocks.push(Block::Caption(title(first, comms)));
         let functions = OfFunction::together(comms.iter().flat_map(|comm| &comm.functions).cloned());
         if !functions.is_empty() {
             blocks.push(table(&functions, &report.waits).into());
@@ -27,7 +27,8 @@ pub fn blocks(report: &JobReport) -> Vec<Block> {
             blocks.extend(more(MOST_KINDS, functions.len(), ["function", "functions"]));
         }
         if !first.last.is_empty() {
-            blocks.push(last(comms).into());
+            let name = format!("the last collectives on {}", without_size(&first.communicator));
+            blocks.push(last(comms).named(name).into());
             blocks.extend(more(
                 MOST_KINDS,
                 first.last.len(),

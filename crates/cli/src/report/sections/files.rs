@@ -28,7 +28,7 @@ pub fn blocks(report: &JobReport) -> Vec<Block> {
             if file.slowest.is_empty() { "-".to_owned() } else { format!("@{}", file.slowest) },
         ]);
     }
-    let mut blocks = vec![table.into()];
+    let mut blocks = vec![table.named("files by name").into()];
     blocks.extend(more(MOST, files.len(), ["file", "files"]));
     blocks
 }

@@ -21,7 +21,7 @@ pub fn blocks(report: &JobReport) -> Vec<Block> {
         if known.len() > MOST {
             known.sort_by_key(|(_, placement)| std::cmp::Reverse(placement.peak));
         }
-        blocks.push(table(&known).into());
+        blocks.push(table(&known).named("memory and cores by rank").into());
         blocks.extend(super::more(MOST, known.len(), ["rank with less", "ranks with less"]));
     }
     blocks.extend(growing(report));

@@ -18,7 +18,7 @@ pub fn blocks(report: &JobReport) -> Vec<Block> {
         some => format!(", {some} of them with a size that the library did not report"),
     };
     let mut blocks =
-        vec![Block::Line(format!("  {} sent, {} received{unsized_ones}", all.sent, all.received))];
+        vec![Block::Caption(format!("  {} sent, {} received{unsized_ones}", all.sent, all.received))];
     if !all.sizes.is_empty() {
         blocks.push(sizes(&all.sizes).into());
     }

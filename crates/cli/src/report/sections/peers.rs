@@ -23,7 +23,7 @@ pub fn blocks(report: &JobReport) -> Vec<Block> {
     let all = &report.sections.peers;
     let mut blocks = Vec::new();
     for exchange in all.iter().take(MOST_COMMS) {
-        blocks.push(Block::Line(title(exchange)));
+        blocks.push(Block::Caption(title(exchange)));
         let names = names(exchange);
         if names.len() <= MOST_IN_MATRIX {
             blocks.push(matrix(exchange, &names).into());
@@ -33,7 +33,8 @@ pub fn blocks(report: &JobReport) -> Vec<Block> {
         }
         let waiting = waiting(exchange);
         if !waiting.is_empty() {
-            blocks.push(waits(&waiting, &report.waits).into());
+            let name = format!("waits for messages on {}", without_size(&exchange.communicator));
+            blocks.push(waits(&waiting, &report.waits).named(name).into());
             let shown = waiting.iter().take(MOST_WAITING);
             let shown = shown.flat_map(|pair| [pair.sender_wait_s, pair.receiver_wait_s]);
             blocks.extend(mark(shown, messages_marked(&report.waits)));

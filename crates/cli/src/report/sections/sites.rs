@@ -19,7 +19,7 @@ pub fn blocks(report: &JobReport) -> Vec<Block> {
     if found.sites.is_empty() {
         return blocks;
     }
-    blocks.push(table(report).into());
+    blocks.push(table(report).named("calls by place").into());
     blocks.extend(more(MOST, found.sites.len(), ["place", "places"]));
     if report.times && found.sites.iter().take(MOST).any(|site| site.totals.estimated > 0) {
         blocks.push(Block::Line(format!("  {ESTIMATED}")));

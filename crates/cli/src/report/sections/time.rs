@@ -14,14 +14,14 @@ const MOST_RANKS: usize = 16;
 /// Returns the section's blocks.
 pub fn blocks(report: &JobReport) -> Vec<Block> {
     let mut blocks =
-        vec![Block::Line("  by function, all ranks together".to_owned()), functions(report).into()];
+        vec![Block::Caption("  by function, all ranks together".to_owned()), functions(report).into()];
     blocks.extend(more(MOST_FUNCTIONS, report.functions.len(), ["function", "functions"]));
     if report.times && report.functions.iter().take(MOST_FUNCTIONS).any(|f| f.total.estimated > 0) {
         blocks.push(Block::Line(format!("  {ESTIMATED}")));
     }
     blocks.extend(twice(report).map(Block::Line));
     if report.times {
-        blocks.push(Block::Line("  by rank".to_owned()));
+        blocks.push(Block::Caption("  by rank".to_owned()));
         blocks.push(ranks(report).into());
         let shown = chosen(report).len();
         blocks.extend(more(shown, report.ranks.len(), ["rank between these", "ranks between these"]));

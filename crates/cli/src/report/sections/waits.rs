@@ -129,10 +129,10 @@ fn causes(found: &Waits) -> Vec<Block> {
     if !large().any(Cause::is_handed_on) {
         return Vec::new();
     }
-    let mut blocks = vec![Block::Line("  where the waiting began:".to_owned())];
+    let mut blocks = vec![Block::Caption("  where the waiting began:".to_owned())];
     blocks.extend(large().take(MOST_CAUSES).map(|cause| Block::Line(format!("  {cause}"))));
     blocks.extend(more(blocks.len() - 1, large().count(), ["cause", "causes"]));
-    blocks.push(Block::Line("  who waited for whom:".to_owned()));
+    blocks.push(Block::Caption("  who waited for whom:".to_owned()));
     blocks
 }
 

@@ -12,7 +12,7 @@ pub fn blocks(report: &JobReport) -> Vec<Block> {
     let mut blocks: Vec<Block> = windows.said.iter().map(|said| Block::Line(format!("  {said}"))).collect();
     // Reports of older versions have no rows.
     if !windows.rows.is_empty() {
-        blocks.push(Block::Line(format!("  by time, in windows of {}", duration(windows.row_s()))));
+        blocks.push(Block::Caption(format!("  by time, in windows of {}", duration(windows.row_s()))));
         blocks.push(table(windows).into());
     }
     blocks

@@ -121,12 +121,13 @@ fn lines(
         head.extend(twice(report).map(Block::Line));
         head.push(totals(report).into());
     }
-    let found: Vec<Block> = findings(report).into_iter().map(Block::Problem).collect();
+    let rest = written.map_or(Rest::NotWritten, Rest::Written);
+    let found: Vec<Block> = findings(report, &rest).into_iter().map(Block::Problem).collect();
     let mut last: Vec<Block> = ends(report).into_iter().map(Block::Problem).collect();
     last.extend(losses(report).into_iter().map(short));
     last.extend(most_waiting(report).map(Block::Line));
     last.extend(report.sections.crowded.iter().map(|crowd| short(format!("  {crowd}"))));
-    last.extend(leaks(report, written).into_iter().map(short));
+    last.extend(leaks(report, &rest).into_iter().map(short));
     last.extend(notes(report).into_iter().map(short));
     let shown = |blocks: &[Block]| blocks.iter().flat_map(|block| block.lines(terminal)).collect::<Vec<_>>();
     let mut lines = shown(&head);
@@ -154,8 +155,8 @@ pub fn head(report: &JobReport) -> Vec<Block> {
     head.push(Block::Line(totals(report)));
     head.extend(ends(report).into_iter().map(Block::Problem));
     head.extend(losses(report).into_iter().map(Block::Line));
-    head.extend(findings(report).into_iter().map(Block::Problem));
-    head.extend(leaks(report, None).into_iter().map(Block::Line));
+    head.extend(findings(report, &Rest::Json).into_iter().map(Block::Problem));
+    head.extend(leaks(report, &Rest::Json).into_iter().map(Block::Line));
     head.extend(notes(report).into_iter().map(Block::Line));
     head
 }
@@ -294,42 +295,61 @@ fn most_waiting(report: &JobReport) -> Option<String> {
     Some(format!("  most waiting: {}", report.waits.foremost(LEAST_WAIT)?))
 }
 
-/// Lists problems of the run, at most three lines, except those that have lines of their own: leaks and how ranks ended.
-fn findings(report: &JobReport) -> Vec<String> {
-    const MOST: usize = 3;
+/// Where the lines that a view omits are.
+enum Rest<'a> {
+    NotWritten,
+    Written(&'a Path),
+    Json,
+}
+
+impl Rest<'_> {
+    /// Returns the number of lines of each kind to be shown.
+    fn most(&self) -> usize {
+        match self {
+            Self::NotWritten | Self::Written(_) => 3,
+            Self::Json => 12,
+        }
+    }
+
+    fn place(&self) -> String {
+        match self {
+            Self::NotWritten => "`mpiscope run --out DIR` writes all".to_owned(),
+            Self::Written(path) => format!("all: {}", path.display()),
+            Self::Json => "--json has all of them".to_owned(),
+        }
+    }
+}
+
+/// Lists problems of the run, except those that have lines of their own: leaks and how ranks ended.
+fn findings(report: &JobReport, rest: &Rest) -> Vec<String> {
     const ELSEWHERE: [Kind; 2] = [Kind::NOT_FREED, Kind::NOT_FINALIZED];
     let wrong: Vec<&Finding> =
         report.findings.iter().filter(|finding| !ELSEWHERE.contains(&finding.kind)).collect();
-    let shown = if wrong.len() > MOST { MOST - 1 } else { MOST };
+    let most = rest.most();
+    let shown = if wrong.len() > most { most - 1 } else { most };
     let mut lines: Vec<String> =
         wrong.iter().take(shown).map(|finding| format!("  finding: {}", finding.sentence)).collect();
     if wrong.len() > shown {
-        lines.push(format!(
-            "  ... and {} more findings: --out DIR writes all of them to DIR/report.json",
-            wrong.len() - shown
-        ));
+        lines.push(format!("  ... and {} more findings; {}", wrong.len() - shown, rest.place()));
     }
     lines
 }
 
-/// Lists objects that were never freed: at most three lines.
-fn leaks(report: &JobReport, written: Option<&Path>) -> Vec<String> {
-    const MOST: usize = 3;
+/// Lists objects that were never freed.
+fn leaks(report: &JobReport, elsewhere: &Rest) -> Vec<String> {
     // Requests that never completed are reported as findings.
     let leaks: Vec<&Leak> = report.leaks.iter().filter(|leak| !leak.active).collect();
-    let shown = if leaks.len() > MOST { MOST - 1 } else { MOST };
+    let most = elsewhere.most();
+    let shown = if leaks.len() > most { most - 1 } else { most };
     let line = |leak: &&Leak| format!("  not freed: {leak}");
     let mut lines: Vec<String> = leaks.iter().take(shown).map(line).collect();
     let rest = leaks.get(shown..).unwrap_or_default();
     if !rest.is_empty() {
         let count = rest.iter().fold(0u64, |sum, leak| sum.saturating_add(leak.count));
-        let all = match written {
-            Some(path) => format!("all: {}", path.display()),
-            None => "`mpiscope run --out DIR` writes all".to_owned(),
-        };
         lines.push(format!(
-            "  not freed: {count} more objects, created at {} other places; {all}",
-            rest.len()
+            "  not freed: {count} more objects, created at {} other places; {}",
+            rest.len(),
+            elsewhere.place()
         ));
     }
     lines
@@ -386,22 +406,43 @@ mod tests {
             overwritten: None,
             ranks: Members::default(),
         };
-        let lines = |count: u64, written: Option<&Path>| {
+        let lines = |count: u64, rest: Rest| {
             let mut report = JobReport::new("./heat".into(), Vec::new());
             report.leaks = (1..=count).map(leak).collect();
-            leaks(&report, written)
+            leaks(&report, &rest)
         };
-        assert_eq!(lines(0, None).len(), 0);
-        let three = lines(3, None);
+        assert_eq!(lines(0, Rest::NotWritten).len(), 0);
+        let three = lines(3, Rest::NotWritten);
         assert!(
             three.len() == 3 && three.iter().all(|line| line.contains("MPI_Comm_dup at heat.c:")),
             "{three:?}"
         );
-        let last = |written| lines(5, written).pop().unwrap();
-        assert_eq!(lines(5, None).len(), 3);
+        let last = |rest| lines(5, rest).pop().unwrap();
+        assert_eq!(lines(5, Rest::NotWritten).len(), 3);
+        assert_eq!(lines(5, Rest::Json).len(), 5);
         let rest = "  not freed: 12 more objects, created at 3 other places; ";
-        assert_eq!(last(None), format!("{rest}`mpiscope run --out DIR` writes all"));
-        assert_eq!(last(Some(Path::new("out/report.json"))), format!("{rest}all: out/report.json"));
+        assert_eq!(last(Rest::NotWritten), format!("{rest}`mpiscope run --out DIR` writes all"));
+        assert_eq!(last(Rest::Written(Path::new("out/report.json"))), format!("{rest}all: out/report.json"));
+    }
+
+    #[test]
+    fn what_a_view_omits_is_where_it_says() {
+        let mut report = JobReport::new("./heat".into(), Vec::new());
+        report.findings = (0..13)
+            .map(|n| Finding {
+                kind: Kind::MESSAGE_NEVER_RECEIVED,
+                ranks: Members::default(),
+                line: None,
+                sentence: format!("wrong {n}"),
+            })
+            .collect();
+        let lines = |rest: Rest| findings(&report, &rest);
+        assert_eq!(
+            lines(Rest::NotWritten)[2],
+            "  ... and 11 more findings; `mpiscope run --out DIR` writes all"
+        );
+        let all = lines(Rest::Json);
+        assert_eq!((all.len(), all[11].as_str()), (12, "  ... and 2 more findings; --json has all of them"));
     }
 
     #[test]

@@ -78,7 +78,9 @@ pub fn program(path: &Path) -> Program {
     let data = match fs::read(path) {
         Ok(data) => data,
         Err(why) => {
-            let remedy = "name the program to start";
+            let by_name = !shown.to_string().contains('/');
+            let remedy =
+                if by_name { "is it in PATH, or is `./` missing?" } else { "name the program to start" };
             found.checks.push(Check::of(NAME, Result::Problem, format!("{shown}: {why}"), remedy));
             return found;
         }

@@ -4,6 +4,7 @@ use crate::jobs::worlds::Worlds;
 use crate::observation::{Communicator, Observation};
 use crate::performance::report::document::{Exchange, Pair};
 use crate::performance::waits::identity;
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 /// Maximum number of pairs listed per communicator; those with the most bytes are kept.
@@ -126,11 +127,9 @@ fn added(one: [u64; 2], other: [u64; 2]) -> [u64; 2] {
 }
 
 impl Exchange {
-    /// Keeps the pairs with the most bytes.
+    /// Keeps the pairs with the most bytes; equal ones stay in the order of ranks.
     fn bounded(mut self) -> Self {
-        self.pairs.sort_by(|a, b| {
-            b.bytes.cmp(&a.bytes).then(b.messages.cmp(&a.messages)).then(a.from.cmp(&b.from))
-        });
+        self.pairs.sort_by_key(|pair| Reverse((pair.bytes, pair.messages)));
         self.more_pairs = self.pairs.len().saturating_sub(MOST_PAIRS);
         self.pairs.truncate(MOST_PAIRS);
         self
@@ -174,5 +173,17 @@ mod tests {
         };
         assert_eq!(found.len(), 1);
         assert_eq!((found[0].messages, found[0].bytes, &found[0].pairs), (3, 300, &vec![wanted]));
+    }
+
+    #[test]
+    fn pairs_with_equal_bytes_are_in_the_order_of_ranks() {
+        let to = |rank| Peer { rank, sent: 1, sent_bytes: 8, ..Peer::default() };
+        let found = peers(&[seen(0, Some((0..12).collect()), (1..12).map(to).collect())], &Worlds::default());
+        let receivers: Vec<&str> = found[0].pairs.iter().map(|pair| pair.to.as_str()).collect();
+        assert_eq!(receivers, ["1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "11"]);
+        let from = |rank| seen(rank, Some((0..12).collect()), vec![to(0)]);
+        let found = peers(&[from(10), from(9), from(2)], &Worlds::default());
+        let senders: Vec<&str> = found[0].pairs.iter().map(|pair| pair.from.as_str()).collect();
+        assert_eq!(senders, ["2", "9", "10"]);
     }
 }
