@@ -93,13 +93,15 @@ pub fn matrix(exchange: &Exchange) -> Option<Markup> {
     // One in so many rows and columns is named, so that names do not overlap.
     let named = (longest.max(LINE) / cell).ceil() as usize;
     let (left, top) = (longest.max(24.0), 24.0);
+    // The last column's name may be wider than the column.
+    let width = left + side + longest / 2.0;
     let one = if together == 1 { "rank" } else { "group of ranks" };
     let label = format!("Bytes from {one} (row) to {one} (column) on {}", escape(&exchange.communicator));
     let sizes = if together == 1 { String::new() } else { format!(", {together} ranks in each group") };
     Some(html! {
         figure {
             (scrolled(&label, &html! {
-            svg .matrix viewBox=(format!("0 0 {} {}", left + side + 4.0, top + side + 4.0)) style=(format!("width:{}px", left + side + 4.0)) role="img"
+            svg .matrix viewBox=(format!("0 0 {} {}", width, top + side + 4.0)) style=(format!("width:{width}px")) role="img"
                 aria-label=(label) {
                 @for (row, from) in groups.iter().enumerate() {
                     @if row % named == 0 {

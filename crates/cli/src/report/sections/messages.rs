@@ -17,11 +17,12 @@ pub fn blocks(report: &JobReport) -> Vec<Block> {
         0 => String::new(),
         some => format!(", {some} of them with a size that the library did not report"),
     };
-    let mut blocks =
-        vec![Block::Caption(format!("  {} sent, {} received{unsized_ones}", all.sent, all.received))];
-    if !all.sizes.is_empty() {
-        blocks.push(sizes(&all.sizes).into());
-    }
+    let counts = format!("  {} sent, {} received{unsized_ones}", all.sent, all.received);
+    let mut blocks = if all.sizes.is_empty() {
+        vec![Block::Line(counts)]
+    } else {
+        vec![Block::Caption(counts), sizes(&all.sizes).into()]
+    };
     blocks.push(Block::Line(format!(
         "  at the time of the report: {} operations pending, {} receives posted, {} messages probed and not received",
         all.pending, all.posted, all.matched
