@@ -50,6 +50,11 @@ pub fn colours(arguments: impl Iterator<Item = String>) -> Option<ColourChoice> 
     <ColourChoice as clap::ValueEnum>::from_str(&value, false).ok()
 }
 
+/// Whether a command line with `--help` has `--no-pager`, on either side of it.
+pub fn refuses_pager(arguments: impl Iterator<Item = String>) -> bool {
+    arguments.take_while(|word| word != "--").any(|word| word == "--no-pager")
+}
+
 /// Returns what to type instead of a command line that was refused, if it seems meant to start a program.
 pub fn instead(refused: ErrorKind, words: &[OsString]) -> Option<String> {
     let (verb, rest) = words.split_first()?;

@@ -118,11 +118,14 @@ fn main() -> ExitCode {
     let matches = command(width).try_get_matches();
     match matches.and_then(|matches| Cli::from_arg_matches(&matches)) {
         Ok(cli) => execute(cli),
-        // Parsing stopped early, so the color option may not have been seen.
+        // Parsing stopped early, so options for every verb may not have been seen.
         Err(mut e) => {
             let words: Vec<_> = std::env::args_os().skip(1).collect();
-            let texts = words.iter().map(|word| word.to_string_lossy().into_owned());
-            help::colours(texts).unwrap_or_default().choose();
+            let texts = || words.iter().map(|word| word.to_string_lossy().into_owned());
+            help::colours(texts()).unwrap_or_default().choose();
+            if help::refuses_pager(texts()) {
+                render::refuse_pager();
+            }
             // The advice to write `--` before a misspelled option.
             e.remove(ContextKind::Suggested);
             let status = answer(&e).unwrap_or_else(|e| exit::failed(&e));

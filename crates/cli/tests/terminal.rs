@@ -38,9 +38,13 @@ fn long_output_on_a_terminal_goes_through_the_pager_and_short_output_does_not() 
 
 #[test]
 fn no_pager_is_used_if_unwanted_or_unavailable() {
-    for (pager, arguments) in
-        [(PAGER, "--no-pager help run"), ("", "help run"), ("no-such-pager-anywhere", "help run")]
-    {
+    for (pager, arguments) in [
+        (PAGER, "--no-pager help run"),
+        (PAGER, "--no-pager run --help"),
+        (PAGER, "run --help --no-pager"),
+        ("", "help run"),
+        ("no-such-pager-anywhere", "help run"),
+    ] {
         let shown = on_terminal(10, pager, arguments);
         assert!(shown.contains("--on-hang") && !shown.contains("paged: "), "{pager}: {shown}");
     }
