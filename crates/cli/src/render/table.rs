@@ -229,12 +229,14 @@ impl Table {
     fn list(&self, width: usize) -> Vec<String> {
         let mut lines = Vec::new();
         for row in &self.rows {
-            let mut margin = "";
+            let indented = row.first().map_or(0, |cell| margin(cell));
+            let mut margin = indented;
             for (head, cell) in
                 self.head.iter().zip(row).filter(|(_, cell)| !matches!(cell.as_str(), "" | NOTHING))
             {
-                lines.extend(wrap(&format!("{margin}{head}: {cell}"), width, 4));
-                margin = "  ";
+                let line = format!("{:margin$}{}: {}", "", head.trim_start(), cell.trim_start());
+                lines.extend(wrap(&line, width, margin + 4));
+                margin = indented + 2;
             }
         }
         lines
@@ -366,5 +368,11 @@ mod tests {
         let rows: &[&[&str]] = &[&["[0-3]", "in call", "MPI_Recv", "a.c:1"]];
         let lines = table(&["RANK", "STATE", "CALL", "WHERE"], rows).lines(19);
         assert_eq!(lines, ["RANK: [0-3]", "  STATE: in call", "  CALL: MPI_Recv", "  WHERE: a.c:1"]);
+        let rows: &[&[&str]] = &[&["  MPI_Recv", "4 open", "33.9 s", "a.c:1"]];
+        let lines = table(&["  FUNCTION", "CALLS", "TIME", "WHERE"], rows).lines(20);
+        assert_eq!(
+            lines,
+            ["  FUNCTION: MPI_Recv", "    CALLS: 4 open", "    TIME: 33.9 s", "    WHERE: a.c:1"]
+        );
     }
 }
