@@ -4,7 +4,8 @@ use super::describe::{self, Fact, Summary};
 use crate::host_scope::HostScope;
 use crate::selection::{self, Target};
 use anyhow::{Result, bail};
-use mpiscope_job::jobs::job::Job;
+use mpiscope_job::base::refusal::Refusal;
+use mpiscope_job::jobs::job::{Job, names};
 use mpiscope_job::jobs::job_image::JobImage;
 use mpiscope_job::jobs::symbols::FileSymbols;
 use mpiscope_job::jobs::{live_process, worlds};
@@ -167,8 +168,7 @@ fn one(name: Option<&OsStr>, host_scope: HostScope, found: &mut Inspection) -> R
             all(&job, name.and_then(OsStr::to_str), found);
         }
         Target::Jobs(jobs) => {
-            let names: Vec<&str> = jobs.iter().map(|job| job.name.as_str()).collect();
-            bail!("several jobs are running; name one: {} (`mpiscope ps` shows them)", names.join(", "));
+            bail!(Refusal::several(names(&jobs), "mpiscope inspect ", ""));
         }
         Target::Files(paths) => {
             for path in paths {

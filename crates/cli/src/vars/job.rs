@@ -10,6 +10,8 @@ use crate::render::{complain, while_working};
 use crate::selection::{self, Target};
 use anyhow::{Result, bail};
 use mpiscope_job::base::parallel;
+use mpiscope_job::base::refusal::Refusal;
+use mpiscope_job::jobs::job::names;
 use mpiscope_job::jobs::live_process::{self, Living};
 use mpiscope_job::observation::Observation;
 use mpiscope_job::questions::process_file::{OneJob, ProcessFile};
@@ -90,8 +92,7 @@ fn ranks(options: &Options) -> Result<(Vec<Rank>, bool)> {
             }
         }
         Target::Jobs(jobs) => {
-            let names: Vec<&str> = jobs.iter().map(|job| job.name.as_str()).collect();
-            bail!("several jobs are running; name one: {}", names.join(", "));
+            bail!(Refusal::several(names(&jobs), "mpiscope vars ", ""));
         }
     }
     if ranks.is_empty() && !errors.is_empty() {
