@@ -99,6 +99,8 @@ fn write_page(dir: &Path, command: Command, name: &str) -> Result<()> {
     let page = page.source(concat!("mpiscope ", env!("CARGO_PKG_VERSION"))).manual("mpiscope");
     let mut text = Vec::new();
     page.render(&mut text)?;
+    // The pages have no date; if that argument is missing, the others are taken for it and for each other.
+    let text = String::from_utf8(text)?.replacen(" 1  ", " 1 \"\" ", 1);
     let file = dir.join(format!("{name}.1"));
     fs::write(&file, text).with_context(|| format!("cannot write {}", file.display()))
 }

@@ -132,6 +132,11 @@ fn every_verb_has_a_manual_page() {
     let verbs = text(&["completions", "fish"]);
     for verb in ["run", "ps", "why", "inspect", "completions", "help"] {
         let page = std::fs::read_to_string(dir.path().join(format!("mpiscope-{verb}.1"))).unwrap();
+        let head = page.lines().find(|line| line.starts_with(".TH")).unwrap_or_default();
+        assert!(
+            head.ends_with(&format!(" 1 \"\" \"mpiscope {}\" mpiscope", env!("CARGO_PKG_VERSION"))),
+            "{head}"
+        );
         assert!(page.contains(".SH NAME") && page.contains(&format!("mpiscope\\-{verb}")), "{page}");
         assert!(verbs.contains(verb));
     }
