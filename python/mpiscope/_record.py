@@ -7,6 +7,9 @@ from ._frames import pandas
 
 T = TypeVar("T")
 
+#: Maximum number of characters of an object's fields in its `repr`.
+_LONGEST = 2000
+
 
 class Record:
     """An object in an answer: the fields of the JSON object are its attributes.
@@ -71,7 +74,16 @@ class Record:
         return hash(repr(self._fields))
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self._fields!r})"
+        """The fields, cut where a report or a trace would fill the screen.
+
+        >>> Record({"rank": 3})
+        Record({'rank': 3})
+        >>> len(repr(Record({"calls": list(range(100000))}))) < 3000
+        True
+        """
+        fields = repr(self._fields)
+        shown = fields if len(fields) <= _LONGEST else f"{fields[:_LONGEST]}..."
+        return f"{type(self).__name__}({shown})"
 
     def to_dict(self) -> Dict[str, Any]:
         """The object as the command printed it.
