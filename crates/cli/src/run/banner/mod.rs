@@ -15,8 +15,6 @@ use mpiscope_job::jobs::evidence::ProcessEnd;
 use mpiscope_job::jobs::losses;
 use mpiscope_job::model::process::Ending;
 use mpiscope_job::performance::report::{Extreme, FunctionReport, HostReport, JobReport};
-use mpiscope_job::questions::findings::{Finding, Kind};
-use mpiscope_job::questions::leaks::Leak;
 use problems::{Rest, findings, leaks};
 use std::ffi::OsString;
 use std::fmt::Write as _;
@@ -310,6 +308,7 @@ mod tests {
     use super::*;
     use mpiscope_job::performance::report::Silent;
     use mpiscope_job::performance::waits::{self, Lost};
+    use mpiscope_job::questions::findings::{Finding, Kind};
 
     #[test]
     fn the_largest_cause_of_waiting_is_named_if_it_is_significant() {
