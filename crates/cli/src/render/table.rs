@@ -372,8 +372,10 @@ mod tests {
         let rows: &[&[&str]] = &[&["[0-3]", "in call", "MPI_Recv", "a.c:1"]];
         let lines = table(&["RANK", "STATE", "CALL", "WHERE"], rows).lines(19);
         assert_eq!(lines, ["RANK: [0-3]", "  STATE: in call", "  CALL: MPI_Recv", "  WHERE: a.c:1"]);
-        let rows: &[&[&str]] = &[&["  MPI_Recv", "w", "33.9 s", "a.c:1"]];
-        let lines = table(&["  FUNCTION", "", "TIME", "WHERE"], rows).lines(20);
-        assert_eq!(lines, ["  FUNCTION: MPI_Recv", "    w", "    TIME: 33.9 s", "    WHERE: a.c:1"]);
+        let rows: &[&[&str]] = &[&["  MPI_Recv", "w", "4 open", "33.9 s", "a.c:1"]];
+        let lines = table(&["  FUNCTION", "", "CALLS", "TIME", "WHERE"], rows).list(30);
+        let wanted =
+            ["  FUNCTION: MPI_Recv", "    w", "    CALLS: 4 open", "    TIME: 33.9 s", "    WHERE: a.c:1"];
+        assert_eq!(lines, wanted);
     }
 }

@@ -42,10 +42,10 @@ impl Draft {
         let (file, name) = match open(folder(path), flags, Mode::from_raw_mode(mode)) {
             Ok(file) => (File::from(file), None),
             // Which error says that the file system cannot do this depends on it and on the kernel.
-            Err(_) => {
+            Err(why) => {
                 let named =
                     Builder::new().permissions(Permissions::from_mode(mode)).tempfile_in(folder(path));
-                let named = named.map_err(without_name)?;
+                let named = named.map_err(|named| without_name(why.into(), named))?;
                 let (file, name) = named.into_parts();
                 (file, Some(name))
             }
@@ -77,15 +77,14 @@ fn link(file: &File, folder: &Path) -> io::Result<TempPath> {
     let unnamed = format!("/proc/self/fd/{}", file.as_raw_fd());
     let named = Builder::new().make_in(folder, |name| {
         linkat(CWD, unnamed.as_str(), CWD, name, AtFlags::SYMLINK_FOLLOW).map_err(io::Error::from)
-    });
-    Ok(named.map_err(without_name)?.into_temp_path())
+    })?;
+    Ok(named.into_temp_path())
 }
 
-/// Returns the cause of an error alone: errors of temporary files name the file, which nobody has asked for.
-fn without_name(why: io::Error) -> io::Error {
-    let cause =
-        why.get_ref().and_then(|named| named.source()).and_then(|cause| cause.downcast_ref::<io::Error>());
-    cause.and_then(io::Error::raw_os_error).map_or(why, io::Error::from_raw_os_error)
+/// Returns the error for a file without a name if it says the same: errors of temporary files name the file, which
+/// nobody has asked for.
+fn without_name(unnamed: io::Error, named: io::Error) -> io::Error {
+    if unnamed.kind() == named.kind() { unnamed } else { named }
 }
 
 fn folder(path: &Path) -> &Path {
