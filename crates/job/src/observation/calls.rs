@@ -4,6 +4,7 @@
 use super::Communicator;
 use super::arguments::Given;
 use super::communicators::Communicators;
+use super::epochs;
 use super::requests::Requests;
 use super::special::Special;
 use super::{Action, Call, Collective, Context, Message, NOTHING_ACTIVE, Need, Receive, history};
@@ -391,7 +392,8 @@ impl<S: Source> Reader<'_, '_, S> {
             && let Some(Some(target)) = self.special.rank(open.record.peer.get().cast_signed())
             && let Some(window) = self.rank.reference(ObjectKind::WIN, open.record.object.get())
         {
-            return Need::Lock { window: window.identity.0, target, name: window.label() };
+            let asks = epochs::asks_for_lock(open.function);
+            return Need::Lock { window: window.identity.0, target, name: window.label(), asks };
         }
         let access = match open.asked.base.as_str() {
             "MPI_Win_start" | "MPI_Win_complete" => Some(true),

@@ -12,6 +12,11 @@ pub fn wrong(function: &Function, open: &Open, target: i64) -> Option<String> {
     Some(said(untimely(call, *open)?, call, target))
 }
 
+/// Whether a function asks for the lock of a member's memory.
+pub fn asks_for_lock(function: &Function) -> bool {
+    use_of(function, 0) == Some(Use::Lock)
+}
+
 /// What a function does with the epochs of a window, if anything.
 fn use_of(function: &Function, target: i64) -> Option<Use> {
     Some(match function.base.as_str() {

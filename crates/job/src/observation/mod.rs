@@ -333,6 +333,9 @@ pub enum Need {
         target: u32,
         /// The window, as text for users.
         name: String,
+        /// Whether the call asks for the lock.
+        #[serde(default)]
+        asks: bool,
     },
     /// The other side of a window epoch: the target processes must post it, or the processes granted access
     /// to this process's memory must complete it.

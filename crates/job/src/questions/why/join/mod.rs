@@ -360,7 +360,9 @@ impl<'a> Joiner<'a> {
                 kind: Kind::RUNNING,
             }),
             observation::Need::Start => return self.start().into_iter().collect(),
-            observation::Need::Lock { window, target, name } => Some(self.lock(seen, *window, *target, name)),
+            observation::Need::Lock { window, target, name, asks } => {
+                Some(self.lock(seen, (*window, *target), name, *asks))
+            }
             observation::Need::Own { what, kind } => Some(self.action(vec![self.me], what, verdict(*kind))),
             observation::Need::Outside { what, kind } => Some(meetings::outside(call, what, *kind)),
         };
