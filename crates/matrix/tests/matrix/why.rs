@@ -47,7 +47,7 @@ struct Source {
     comment: (&'static str, &'static str),
 }
 
-const SOURCES: [Source; 13] = [
+const SOURCES: [Source; 14] = [
     Source { file: "hang.c", program: "hang", needs: Needs::Nothing, comment: ("/* ", " */") },
     Source { file: "hang_more.c", program: "hang_more", needs: Needs::Nothing, comment: ("/* ", " */") },
     Source {
@@ -79,6 +79,12 @@ const SOURCES: [Source; 13] = [
     Source {
         file: "hang_several.c",
         program: "hang_several",
+        needs: Needs::Nothing,
+        comment: ("/* ", " */"),
+    },
+    Source {
+        file: "hang_wrong_ranks.c",
+        program: "hang_wrong_ranks",
         needs: Needs::Nothing,
         comment: ("/* ", " */"),
     },

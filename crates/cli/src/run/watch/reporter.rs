@@ -212,11 +212,13 @@ impl Reporter {
         }
     }
 
-    /// Whether ranks of a job that does not hang have waited long for one that computes, sleeps or uses a file.
+    /// Whether ranks of a job that does not hang have waited long for one that computes, sleeps or uses a file. Of
+    /// ranks that are not seen, the host that sees all of them may know more.
     fn was_held_up(&self, found: &Found) -> bool {
-        let Verdict { kind, culprits, .. } = &found.verdict;
+        let Verdict { kind, culprits, unseen, .. } = &found.verdict;
         matches!(*kind, Kind::SLOW | Kind::FILE)
             && !culprits.is_empty()
+            && unseen.is_empty()
             && found.stalled >= self.after.min(WORTH_REPORTING)
     }
 
