@@ -75,11 +75,10 @@ static void request_to_another_server(void)
 /* scenario lock_asked_for_twice 3 rma culprit 0 without mpich-4.0,mpich-5.0,mpich-5.0-abi,intel,intel-abi says waits for itself to release */
 static void lock_asked_for_twice(void)
 {
-    int *memory;
     MPI_Win window;
-    MPI_Win_allocate(sizeof *memory, sizeof *memory, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &window);
+    MPI_Win_create(&value, sizeof value, sizeof value, MPI_INFO_NULL, MPI_COMM_WORLD, &window);
     for (int i = 0; rank == 0 && i < 2; i++)
-        MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 1, 0, window);
+        MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, window);
     MPI_Barrier(MPI_COMM_WORLD);
     MPI_Win_free(&window);
 }
