@@ -96,7 +96,8 @@ mod tests {
         let (ours, _silent) = UnixStream::pair().unwrap();
         let begin = Instant::now();
         assert!(Relay::at(Socket::of(ours.into_raw_fd()).unwrap(), 7, Role::Offers).is_none());
-        assert!((REGISTER..REGISTER * 3).contains(&begin.elapsed()));
+        let delay = begin.elapsed();
+        assert!(delay >= REGISTER && delay < REGISTER + Duration::from_secs(20), "{delay:?}");
     }
 
     #[test]
