@@ -52,9 +52,11 @@ impl Socket {
         let until = Instant::now() + limit;
         loop {
             let left = until.saturating_duration_since(Instant::now());
+            // Rounded up: the time is not up before it is.
+            let milliseconds = left.as_nanos().div_ceil(1_000_000) as c_int;
             let mut poll = libc::pollfd { fd: self.0, events: libc::POLLIN, revents: 0 };
             // SAFETY: one entry, which is ours.
-            let ready = unsafe { libc::poll(&mut poll, 1, left.as_millis() as c_int) };
+            let ready = unsafe { libc::poll(&mut poll, 1, milliseconds) };
             if ready > 0 {
                 return true;
             }
