@@ -4,7 +4,7 @@
 //! completed a call other than polling, it consults [`why`](crate::why). It reports a verdict only if it is a
 //! problem, once, and again only if it changes. A job that computes, sleeps, reads files or is slow gets no
 //! such verdict. While ranks do complete calls, it checks at the same interval whether some of them can never
-//! proceed ([`Partly`]).
+//! proceed ([`Partly`]). When a job is ended that does not hang but had stalled, it reports who held it up.
 //!
 //! There is a watcher on every host, and one of them reports ([`Scope`]):
 //!
