@@ -28,11 +28,13 @@ pub struct Session(String);
 impl Session {
     /// Closes the session of a job that has ended, as soon as nobody looks at it.
     pub fn close(&self) {
+        // Without these signs, a session whose name only begins like this one could be meant.
+        let exactly = format!("={}:", self.0);
         let tmux = |words: &[&str]| open_files::as_before(Command::new("tmux").args(words)).output().ok();
-        let Some(clients) = tmux(&["list-clients", "-t", &self.0]) else { return };
+        let Some(clients) = tmux(&["list-clients", "-t", &exactly]) else { return };
         let words: &[&str] = match clients.stdout.is_empty() {
-            true => &["kill-session", "-t", &self.0],
-            false => &["set-option", "-t", &self.0, "destroy-unattached", "on"],
+            true => &["kill-session", "-t", &exactly],
+            false => &["set-option", "-t", &exactly, "destroy-unattached", "on"],
         };
         // The user may have closed it.
         let _closed = tmux(words);

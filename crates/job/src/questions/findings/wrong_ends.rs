@@ -22,8 +22,10 @@ pub(super) fn misfits(
     let senders = OnceCell::new();
     let known = || senders.get_or_init(|| Senders::of(observations));
     let on_the_way = pairs.posted().iter().filter_map(|((receiver, receive), sent)| {
-        let could_arrive = candidates(snapshot, *receiver, receive, (*sent)?);
-        let found = on_the_way(words, *receiver, receive, &could_arrive)?;
+        let sent = (*sent)?;
+        // Most fit: the messages of others need not be searched.
+        on_the_way(words, *receiver, receive, &[sent])?;
+        let found = on_the_way(words, *receiver, receive, &candidates(snapshot, *receiver, receive, sent))?;
         let seen = known().seen.get(receiver);
         (!seen.is_some_and(|seen| may_have_arrived(seen, receive))).then_some(found)
     });
@@ -281,6 +283,21 @@ mod tests {
             (vec![], vec![]),
             "it may get the one that fits"
         );
+    }
+
+    #[test]
+    fn a_receive_may_have_got_an_earlier_message_if_a_later_one_is_complete_or_nothing_waits_for_it() {
+        use crate::observation::ledger::{Ledger, Line, Ring};
+        let receive =
+            |order: u64| Receive { order, ..crate::questions::why::scene::receive(Peer::One(1), 5) };
+        let lines = vec![Line { order: 3, tag: 5, ..Line::default() }];
+        let ledger = Ledger { received: Ring { lines, ..Ring::default() }, ..Ledger::default() };
+        let recorded = Observation { ledger: Some(ledger.into()), ..Observation::default() };
+        assert!(may_have_arrived(&recorded, &receive(2)) && !may_have_arrived(&recorded, &receive(4)));
+        let unrecorded = |stage| Observation { stage, ..Observation::default() };
+        assert!(!may_have_arrived(&unrecorded(Stage::Running), &receive(2)));
+        assert!(may_have_arrived(&unrecorded(Stage::Finalized), &receive(2)));
+        assert!(!may_have_arrived(&unrecorded(Stage::Finalized), &receive(u64::MAX)), "in a call");
     }
 
     #[test]

@@ -18,60 +18,59 @@ use crate::questions::why::{collectives, cycle};
 /// Maximum number of messages to the receiver that are examined.
 const MOST_COMPARED: usize = 256;
 
+/// A receive, and the message that only one other rank than the named one has sent.
+struct Misnamed<'a> {
+    receiver: ProcessIndex,
+    receive: &'a Receive,
+    named: ProcessIndex,
+    sent: Sent<'a>,
+    /// Whether the receiver has received from the sender before.
+    known: bool,
+    /// Whether the named rank has finished.
+    over: bool,
+}
+
 impl Case<'_> {
     /// The receive that names another rank than the one that sent its message.
     pub(super) fn wrong_source(&self, found: &Blocked) -> Option<Reason> {
         let receives: Vec<_> = self.receives(found).collect();
         let receives = self.that_block_others(found, &receives);
-        receives.into_iter().find_map(|(receiver, receive)| {
-            let Peer::One(from) = receive.matches.from else { return None };
-            let (sent, known) = self.sent_by_another(found, receiver, from, receive)?;
-            Some(self.names_another(found, receiver, from, receive, sent, known))
-        })
+        let all = receives.into_iter().filter_map(|(receiver, receive)| self.misnamed(receiver, receive));
+        let (over, stuck): (Vec<_>, Vec<_>) = all.partition(|one| one.over);
+        let one = over.first().or_else(|| match stuck.as_slice() {
+            // One mistake: of several, each would leave the others.
+            [one] if self.would_match(found, one) => Some(one),
+            _ => None,
+        })?;
+        Some(self.names_another(found, one))
     }
 
-    /// Returns the message that only one other rank sent, and whether the receiver has received from that rank
-    /// before.
-    fn sent_by_another(
-        &self,
-        found: &Blocked,
-        receiver: ProcessIndex,
-        from: ProcessIndex,
-        receive: &Receive,
-    ) -> Option<(Sent<'_>, bool)> {
-        let comm = receive.matches.comm;
-        let (at, named) = (self.process(receiver)?, self.process(from)?);
-        let over = named.is_gone() || collectives::is_finalizing(named);
-        let silent = named.messaging.is_some() && !named.sent_to(comm).any(|(to, _)| to == receiver);
-        if !silent || named.lost || at.lost || at.messaging.is_none() {
+    fn misnamed<'s>(&'s self, receiver: ProcessIndex, receive: &'s Receive) -> Option<Misnamed<'s>> {
+        let (comm, Peer::One(named)) = (receive.matches.comm, receive.matches.from) else { return None };
+        let (at, by) = (self.process(receiver)?, self.process(named)?);
+        let silent = by.messaging.is_some() && !by.sent_to(comm).any(|(to, _)| to == receiver);
+        if !silent || by.lost || at.lost || at.messaging.is_none() {
             return None;
         }
         let left = self.pairs().left(receiver).iter().take(MOST_COMPARED);
         let mut left = left.copied().filter(|sent| {
             distance(receive, *sent) == Some(OTHER_SENDER) && !self.pairs().is_matched(sent.1)
         });
-        let one = left.next()?;
-        if left.any(|other| other.0 != one.0) {
+        let sent = left.next()?;
+        if left.any(|other| other.0 != sent.0) {
             return None;
         }
         let mut before = at.received_from(comm).peekable();
         let first = before.peek().is_none();
-        let known = before.any(|(other, _)| other == one.0);
-        let meant = match over {
-            true => first || known,
-            false => (known || from == receiver) && self.would_match(found, receiver, receive, one.0),
-        };
-        meant.then_some((one, known))
+        let known = before.any(|(other, _)| other == sent.0);
+        let over = by.is_gone() || collectives::is_finalizing(by);
+        let meant = known || if over { first } else { named == receiver };
+        meant.then_some(Misnamed { receiver, receive, named, sent, known, over })
     }
 
-    /// Whether no process would be stuck if the receive named another sender.
-    fn would_match(
-        &self,
-        found: &Blocked,
-        receiver: ProcessIndex,
-        receive: &Receive,
-        sender: ProcessIndex,
-    ) -> bool {
+    /// Whether no process would be stuck if the receive named the sender.
+    fn would_match(&self, found: &Blocked, one: &Misnamed<'_>) -> bool {
+        let Misnamed { receiver, receive, sent: (sender, _), .. } = *one;
         self.none_would_be_stuck(found, receiver, |process| {
             let posted = process.posted.iter_mut().find(|posted| *posted == receive);
             posted.into_iter().for_each(|one| one.matches.from = Peer::One(sender));
@@ -83,19 +82,12 @@ impl Case<'_> {
         })
     }
 
-    fn names_another(
-        &self,
-        found: &Blocked,
-        receiver: ProcessIndex,
-        from: ProcessIndex,
-        receive: &Receive,
-        (sender, message): Sent<'_>,
-        known: bool,
-    ) -> Reason {
-        let (waits, named) = (self.words.rank(receiver), self.words.rank(from));
-        let silent = match from == receiver {
+    fn names_another(&self, found: &Blocked, one: &Misnamed<'_>) -> Reason {
+        let Misnamed { receiver, receive, named, sent: (sender, message), known, .. } = *one;
+        let (waits, from) = (self.words.rank(receiver), self.words.rank(named));
+        let silent = match named == receiver {
             true => "it has sent itself none there".to_owned(),
-            false => format!("rank {named} has sent it none there, and is {}", self.words.activity(from)),
+            false => format!("rank {from} has sent it none there, and is {}", self.words.activity(named)),
         };
         let verdict = format!(
             "rank {waits} waits for {} that was never sent: {silent}; rank {} sent {}, which nobody receives",
@@ -104,7 +96,7 @@ impl Case<'_> {
             self.words.sent(message),
         );
         let next = "check the source of that receive: with the rank that sent the message, it would match";
-        let other = if known { sender } else { from };
+        let other = if known { sender } else { named };
         let mut reason = Reason::new(Kind::MESSAGE_NEVER_SENT, verdict, next).blaming(self.culprit(receiver));
         if other != receiver {
             reason = reason.blaming(self.culprit(other));
