@@ -547,7 +547,7 @@ pub struct Receive {
     pub room: Option<u64>,
     /// Size in bytes of an element of its datatype, if that is predefined and has just one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub element: Option<u64>,
+    pub element: Option<std::num::NonZeroU8>,
     /// Source line in user code.
     pub place: Option<String>,
     /// Its position among the receives the process has posted.

@@ -17,6 +17,7 @@ use mpiscope_image::objects::{self, Combiner, Flag, Head, SIZE_UNKNOWN};
 use mpiscope_image::traffic;
 use serde::Serialize;
 use std::mem::offset_of;
+use std::num::NonZeroU8;
 
 /// Maximum number of structures searched for uses of a datatype.
 const MOST_STRUCTURES: usize = 4096;
@@ -144,9 +145,9 @@ impl<S: Source> Reader<'_, S> {
     }
 
     /// Returns the size in bytes of the element of a predefined datatype with just one, given its handle.
-    pub fn element_of(&self, datatype: u64) -> Option<u64> {
+    pub fn element_of(&self, datatype: u64) -> Option<NonZeroU8> {
         match self.predefined().find(Kind::Datatype, datatype)?.elements {
-            [one] => Some(one.bytes.into()),
+            [one] => NonZeroU8::new(one.bytes),
             _ => None,
         }
     }

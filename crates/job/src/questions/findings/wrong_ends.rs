@@ -80,7 +80,7 @@ fn on_the_way(
         (Some(room), _) if all(&|bytes| bytes > room) => {
             (Kind::TRUNCATED, format!("has room for {room} bytes"), "")
         }
-        (_, Some(element)) if all(&|bytes| !bytes.is_multiple_of(element.max(1))) => (
+        (_, Some(element)) if all(&|bytes| !bytes.is_multiple_of(element.get().into())) => (
             Kind::TYPE_MISMATCH,
             format!("takes elements of {element} bytes"),
             ", which is no whole number of them",
@@ -260,14 +260,14 @@ mod tests {
 
     #[test]
     fn a_message_on_its_way_to_a_receive_from_any_rank_does_not_fit_if_none_of_those_it_could_get_does() {
-        let found = |room: u64, element: u64, sizes: [u64; 2]| {
+        let found = |room: u64, element: u8, sizes: [u64; 2]| {
             let mut scene = Scene::of(3);
             scene.receive(0, Peer::Any, 5).sent(1, 0, 5).sent(2, 0, 5);
             for (rank, bytes) in (1..).zip(sizes) {
                 scene.process(rank).sent[0].bytes = bytes;
             }
             let posted = &mut scene.process(0).posted[0];
-            (posted.room, posted.element) = (Some(room), Some(element));
+            (posted.room, posted.element) = (Some(room), std::num::NonZeroU8::new(element));
             let found = misfits(&[], &scene.0, &Words::new(&scene.0), &Whose::of(&[]));
             found.into_iter().map(|one| (one.kind, one.sentence)).collect::<Vec<_>>()
         };

@@ -411,7 +411,7 @@ pub struct Receive {
     /// Buffer size in bytes, if known.
     pub room: Option<u64>,
     /// Size in bytes of an element of its datatype, if that is predefined and has just one.
-    pub element: Option<u64>,
+    pub element: Option<std::num::NonZeroU8>,
     /// Source line in user code that posted it, if known.
     pub place: Option<Arc<str>>,
     /// Another source line at which the process received a message from this rank with this tag earlier, if
