@@ -38,17 +38,23 @@ static void on_error(MPI_Comm *comm, int *code, ...)
     (void) code;
 }
 
-/* A communicator whose errors are returned. Intel's library of the standard ABI treats MPI_ERRORS_RETURN as another
- * handler; MPICH 5 returns MPI_SUCCESS when a user's handler has returned. */
-static MPI_Comm returning(MPI_Comm of)
+/* Intel's library of the standard ABI treats MPI_ERRORS_RETURN as another handler; MPICH 5 returns MPI_SUCCESS when a
+ * user's handler has returned. */
+static int needs_own_handler(void)
 {
     char version[MPI_MAX_LIBRARY_VERSION_STRING];
     int length;
+    MPI_Get_library_version(version, &length);
+    return strstr(version, "Intel") != NULL;
+}
+
+/* A communicator whose errors are returned. */
+static MPI_Comm returning(MPI_Comm of)
+{
     MPI_Comm comm;
     MPI_Errhandler handler;
     MPI_Comm_dup(of, &comm);
-    MPI_Get_library_version(version, &length);
-    if (!strstr(version, "Intel")) {
+    if (!needs_own_handler()) {
         MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
         return comm;
     }
@@ -56,6 +62,25 @@ static MPI_Comm returning(MPI_Comm of)
     MPI_Comm_set_errhandler(comm, handler);
     MPI_Errhandler_free(&handler);
     return comm;
+}
+
+static void on_window_error(MPI_Win *win, int *code, ...)
+{
+    (void)win;
+    (void)code;
+}
+
+/* Errors of the window are returned from now on. */
+static void return_errors(MPI_Win win)
+{
+    MPI_Errhandler handler;
+    if (!needs_own_handler()) {
+        MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
+        return;
+    }
+    MPI_Win_create_errhandler(on_window_error, &handler);
+    MPI_Win_set_errhandler(win, handler);
+    MPI_Errhandler_free(&handler);
 }
 
 static void check_calls(void)
@@ -539,7 +564,7 @@ static void check_windows(void)
     if (!hear("EK-1", &opened, "rma_epoch_opened", &win) || !hear("EK-1", &closed, "rma_epoch_closed", &win)
         || !hear("EK-1", &operation, "rma_operation", &win) || !hear("EK-1", &freed, "win_freed", &win))
         return;
-    MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
+    return_errors(win);
     MPI_Win_fence(MPI_MODE_NOPRECEDE, win);
     MPI_Put(&x, 1, MPI_INT, me, 1, 1, MPI_INT, win);
     /* No operations: nobody's window, and no rank. */
