@@ -102,9 +102,9 @@ pub struct Observation {
     /// Partitioned messages it has requests for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub partitioned: Vec<Partitioned>,
-    /// Persistent messages it has requests for but has not started.
-    #[serde(default, skip_serializing_if = "NotStarted::is_empty")]
-    pub not_started: NotStarted,
+    /// Persistent messages it has requests for but has not started, if any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_started: Option<Box<NotStarted>>,
     /// The most recent collectives on each communicator.
     #[serde(default)]
     pub history: Vec<History>,
@@ -549,12 +549,12 @@ pub struct Receive {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub element: Option<std::num::NonZeroU8>,
     /// Source line in user code.
-    pub place: Option<String>,
+    pub place: Option<Box<str>>,
     /// Its position among the receives the process has posted.
     pub order: u64,
     /// Place where the variable holding this request's handle was overwritten by another request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub overwritten: Option<String>,
+    pub overwritten: Option<Box<str>>,
 }
 
 /// What a member of an intercommunicator knows about the root.

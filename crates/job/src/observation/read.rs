@@ -52,7 +52,7 @@ pub fn observe<S: Source>(rank: &Rank<'_, S>, context: &dyn Context) -> Observat
         matched: requests.matched,
         collectives: requests.collectives,
         partitioned: requests.partitioned,
-        not_started: requests.not_started,
+        not_started: Some(requests.not_started).filter(|found| !found.is_empty()).map(Box::new),
         windows: windows::read(rank, &communicators),
         history: history::read(rank),
         losses: process.losses.clone(),
@@ -116,7 +116,7 @@ impl Observation {
         let blocking = needs.filter_map(|(call, need)| match need {
             // A receive with a request is already listed; a probe consumes no message.
             Need::Message(receive) if receive.order == u64::MAX => {
-                Some(Receive { place: call.place.clone(), ..receive.clone() })
+                Some(Receive { place: call.place.as_deref().map(Box::from), ..receive.clone() })
             }
             _ => None,
         });

@@ -107,7 +107,7 @@ impl<S: Source> Reader<'_, '_, S> {
             let message = record.value;
             if Life(message.head.life.get()) == Life::LIVE {
                 let (source, tag) = (message.source.get(), message.tag.get());
-                let place = self.rank.place(message.head.made_from.get());
+                let place = self.rank.place(message.head.made_from.get()).map(String::into_boxed_str);
                 let taken = taken(message.comm_identity.get(), source, tag, message.order.get());
                 found.matched.push(Receive { place, ..taken });
             }
@@ -156,14 +156,14 @@ impl<S: Source> Reader<'_, '_, S> {
             let room = self.rank.objects().bytes_of(count, datatype, request.datatype_uid.get());
             let element = self.rank.objects().element_of(datatype);
             let overwritten = request.is(Flag::OVERWRITTEN).then(|| request.completed_from.get());
-            let overwritten = overwritten.and_then(|at| self.rank.place(at));
+            let overwritten = overwritten.and_then(|at| self.rank.place(at)).map(String::into_boxed_str);
             Some(Need::Message(Receive {
                 comm,
                 from,
                 tag,
                 room,
                 element,
-                place,
+                place: place.map(String::into_boxed_str),
                 order: request.order.get(),
                 overwritten,
             }))

@@ -97,10 +97,10 @@ fn pending(seen: &Observation, inside: bool) -> Option<(String, Option<String>)>
         let at = message.place.as_ref().map_or_else(String::new, |place| format!(" at {place}"));
         return Some((
             format!("a message that a probe{at} matched and nobody received"),
-            message.place.clone(),
+            message.place.clone().map(String::from),
         ));
     }
     let posted = seen.posted.first().filter(|_| inside)?;
     let at = posted.place.as_ref().map_or_else(String::new, |place| format!(", posted at {place}"));
-    Some((format!("a receive that is not complete{at}"), posted.place.clone()))
+    Some((format!("a receive that is not complete{at}"), posted.place.clone().map(String::from)))
 }

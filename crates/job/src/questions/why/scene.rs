@@ -1,8 +1,8 @@
 //! Jobs made up for tests and the benchmark: ranks of one world that behave as the scene prescribes.
 
 use super::snapshot::{
-    Call, Collective, CommIndex, Communicator, Condition, Idle, Match, Message, Need, NotStarted, Peer,
-    Process, ProcessIndex, Receive, Signature, Snapshot, Thread, Wait,
+    Call, Collective, CommIndex, Communicator, Condition, Idle, Match, Message, Need, Peer, Process,
+    ProcessIndex, Receive, Signature, Snapshot, Thread, Wait,
 };
 use std::sync::Arc;
 
@@ -39,7 +39,7 @@ impl Scene {
             sent: Vec::new(),
             posted: Vec::new(),
             freed: Vec::new(),
-            not_started: NotStarted::default(),
+            not_started: None,
             cancelled_receives: 0,
             messaging: None,
             failed: Vec::new(),

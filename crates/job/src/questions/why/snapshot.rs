@@ -178,8 +178,8 @@ pub struct Process {
     pub sent: Vec<Message>,
     /// Its posted, incomplete receives and messages matched by its probes, oldest first.
     pub posted: Vec<Receive>,
-    /// Persistent messages it has requests for but has not started.
-    pub not_started: NotStarted,
+    /// Persistent messages it has requests for but has not started, if any.
+    pub not_started: Option<Box<NotStarted>>,
     /// Number of receives it cancelled before a message arrived.
     pub cancelled_receives: u64,
     /// What it has sent and received, if it is waiting or has finalized MPI.

@@ -63,12 +63,12 @@ impl Case<'_> {
             let (by, made) = match need {
                 Need::Message(receive) => {
                     let Peer::One(by) = receive.matches.from else { return None };
-                    let sends = &self.process(by)?.not_started.sends;
+                    let sends = &self.process(by)?.not_started.as_ref()?.sends;
                     let one = sends.iter().find(|sent| sent.to == waits && receive.matches.fits(by, sent))?;
                     (by, one.place.as_ref())
                 }
                 Need::Receiver(message) => {
-                    let receives = &self.process(message.to)?.not_started.receives;
+                    let receives = &self.process(message.to)?.not_started.as_ref()?.receives;
                     let one = receives.iter().find(|receive| receive.matches.fits(waits, message))?;
                     (message.to, one.place.as_ref())
                 }

@@ -243,7 +243,7 @@ impl<'a> Joiner<'a> {
                 collectives: Vec::new(),
                 sent: Vec::new(),
                 posted: Vec::new(),
-                not_started: NotStarted::default(),
+                not_started: None,
                 cancelled_receives: 0,
                 messaging: None,
                 failed: Vec::new(),
@@ -289,12 +289,12 @@ impl<'a> Joiner<'a> {
         compact(all.into_iter().filter_map(joined))
     }
 
-    fn not_started(&self, seen: &Observation) -> NotStarted {
-        let observation::NotStarted { sends, receives } = &seen.not_started;
-        NotStarted {
+    fn not_started(&self, seen: &Observation) -> Option<Box<NotStarted>> {
+        let observation::NotStarted { sends, receives } = seen.not_started.as_deref()?;
+        Some(Box::new(NotStarted {
             sends: sends.iter().filter_map(|message| self.message(seen, message)).collect(),
             receives: receives.iter().filter_map(|receive| self.receive(seen, receive)).collect(),
-        }
+        }))
     }
 
     fn thread(&self, seen: &Observation, thread: &observation::Thread) -> Thread {

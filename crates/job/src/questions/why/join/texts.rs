@@ -19,7 +19,7 @@ impl Texts {
         new
     }
 
-    pub fn known(&self, text: &Option<String>) -> Option<Arc<str>> {
-        text.as_deref().map(|text| self.of(text))
+    pub fn known(&self, text: &Option<impl AsRef<str>>) -> Option<Arc<str>> {
+        text.as_ref().map(|text| self.of(text.as_ref()))
     }
 }

@@ -180,7 +180,7 @@ fn a_persistent_send_that_was_not_started_is_what_was_never_sent() {
         Kind::DEADLOCK,
         "without a request it may have been left out, or come later"
     );
-    scene.process(1).not_started.sends.push(message(2, 3));
+    scene.process(1).not_started.get_or_insert_default().sends.push(message(2, 3));
     let said = look(&scene);
     assert_eq!(said.kind, Kind::MESSAGE_NEVER_SENT);
     assert!(said.verdict.contains("rank 1 has not started its persistent send"), "{}", said.verdict);
@@ -189,7 +189,7 @@ fn a_persistent_send_that_was_not_started_is_what_was_never_sent() {
     let mut both = Scene::of(2);
     for rank in 0..2 {
         both.receive(rank, Peer::One(1 - rank), 3);
-        both.process(rank).not_started.sends.push(message(1 - rank, 3));
+        both.process(rank).not_started.get_or_insert_default().sends.push(message(1 - rank, 3));
     }
     assert_eq!(look(&both).kind, Kind::DEADLOCK);
 }
@@ -199,7 +199,12 @@ fn a_persistent_receive_that_was_not_started_is_what_never_receives() {
     let mut scene = Scene::of(3);
     scene.send(2, 1, 3).collective(0, "MPI_Barrier", 1).collective(1, "MPI_Barrier", 1);
     let matches = Match { from: Peer::Any, comm: WORLD, tag: Some(3), partitioned: false };
-    scene.process(1).not_started.receives.push(Receive { matches, ..receive(Peer::One(2), 3) });
+    scene
+        .process(1)
+        .not_started
+        .get_or_insert_default()
+        .receives
+        .push(Receive { matches, ..receive(Peer::One(2), 3) });
     let said = look(&scene);
     assert_eq!(said.kind, Kind::MESSAGE_NEVER_RECEIVED);
     assert!(said.verdict.contains("rank 1 has not started its persistent receive"), "{}", said.verdict);
