@@ -1,6 +1,62 @@
-//! The comments in C and Fortran programs that say what must be found: `NAME RANKS KIND [WORD [VALUE]]…`.
+//! The comments in programs that say what must be found: `NAME RANKS KIND [WORD [VALUE]]…`, and the line
+//! where it must be found: `here: NAME`.
 
-use anyhow::{Context, Result};
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, Result, ensure};
+use mpiscope_testkit::paths;
+use mpiscope_testkit::program::Needs;
+
+/// A source file with programs that are run by name.
+#[derive(Debug)]
+pub struct Source {
+    pub file: &'static str,
+    pub needs: Needs,
+}
+
+impl Source {
+    /// A file in C that any library can run.
+    pub const fn c(file: &'static str) -> Self {
+        Self { file, needs: Needs::Nothing }
+    }
+
+    /// The file name without its extension.
+    pub fn program(&self) -> &'static str {
+        self.file.split('.').next().unwrap_or_default()
+    }
+
+    /// How its comments begin and end.
+    fn delimiters(&self) -> (&'static str, &'static str) {
+        match Path::new(self.file).extension().and_then(|extension| extension.to_str()) {
+            Some("f90") => ("! ", ""),
+            Some("py") => ("# ", ""),
+            _ => ("/* ", " */"),
+        }
+    }
+
+    /// Reads each comment that begins with this word; `read` gets the rest of it and, by name, the lines
+    /// marked with `here: NAME`, counted from 1.
+    pub fn read<T>(
+        &self,
+        word: &str,
+        read: impl Fn(&str, &dyn Fn(&str) -> Option<usize>) -> Result<T>,
+    ) -> Result<Vec<T>> {
+        let text = fs::read_to_string(paths::programs().join(self.file))?;
+        let (begin, end) = self.delimiters();
+        let lines = || text.lines().map(str::trim).enumerate();
+        let here = |name: &str| {
+            let mark = format!("here: {name}{end}");
+            lines().find(|(_, line)| line.ends_with(&mark)).map(|(at, _)| at + 1)
+        };
+        let stated = lines().filter_map(|(_, line)| {
+            line.strip_prefix(begin)?.strip_suffix(end)?.strip_prefix(word)?.strip_prefix(' ')
+        });
+        let found: Vec<T> = stated.map(|words| read(words, &here)).collect::<Result<_>>()?;
+        ensure!(!found.is_empty(), "{} has no comment with the word {word}", self.file);
+        Ok(found)
+    }
+}
 
 /// The words of such a comment.
 pub struct Words<'a> {

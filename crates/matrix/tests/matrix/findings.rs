@@ -3,7 +3,6 @@
 //! The programs state the expected findings in the comment before each part (see `broken.c`).
 
 use std::ffi::OsString;
-use std::fs;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,45 +14,17 @@ use mpiscope_testkit::run::Outcome;
 use mpiscope_testkit::trials::checked;
 use mpiscope_testkit::{paths, report, run};
 
-use crate::comments::Words;
+use crate::comments::{Source, Words};
 use crate::subject::{Form, Subject, word};
 
-/// A source file with programs, and how its comments begin and end.
-struct Source {
-    file: &'static str,
-    program: &'static str,
-    needs: Needs,
-    comment: (&'static str, &'static str),
-}
-
 static SOURCES: [Source; 7] = [
-    Source { file: "broken.c", program: "broken", needs: Needs::Nothing, comment: ("/* ", " */") },
-    Source {
-        file: "broken_buffers.c",
-        program: "broken_buffers",
-        needs: Needs::Nothing,
-        comment: ("/* ", " */"),
-    },
-    Source {
-        file: "broken_collective_buffers.c",
-        program: "broken_collective_buffers",
-        needs: Needs::Nothing,
-        comment: ("/* ", " */"),
-    },
-    Source {
-        file: "broken_creations.c",
-        program: "broken_creations",
-        needs: Needs::Nothing,
-        comment: ("/* ", " */"),
-    },
-    Source {
-        file: "broken_receives.c",
-        program: "broken_receives",
-        needs: Needs::Nothing,
-        comment: ("/* ", " */"),
-    },
-    Source { file: "broken_rma.c", program: "broken_rma", needs: Needs::Nothing, comment: ("/* ", " */") },
-    Source { file: "broken_f08.f90", program: "broken_f08", needs: Needs::F08, comment: ("! ", "") },
+    Source::c("broken.c"),
+    Source::c("broken_buffers.c"),
+    Source::c("broken_collective_buffers.c"),
+    Source::c("broken_creations.c"),
+    Source::c("broken_receives.c"),
+    Source::c("broken_rma.c"),
+    Source { file: "broken_f08.f90", needs: Needs::F08 },
 ];
 
 const LIMIT: Duration = Duration::from_secs(60);
@@ -84,7 +55,8 @@ const CORRECT: [(&str, &str); 6] = [
 
 /// One trial for each part.
 pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>) -> Vec<Trial> {
-    let all: Result<Vec<_>> = SOURCES.iter().map(expected).collect();
+    let of = |source: &'static Source| source.read("finding", |text, here| parse(source, text, here));
+    let all: Result<Vec<_>> = SOURCES.iter().map(of).collect();
     let all = match all {
         Ok(all) => all.into_iter().flatten(),
         Err(error) => return vec![checked("programs_with_findings_can_be_read", move || Err(error))],
@@ -125,23 +97,6 @@ fn is_correct(subject: &Subject, library: &Library, name: &'static str) -> Resul
         ensure!(found.is_empty(), "unexpected findings: {found:#?}");
     }
     Ok(())
-}
-
-fn expected(source: &'static Source) -> Result<Vec<Expected>> {
-    let text = fs::read_to_string(paths::programs().join(source.file))?;
-    let (begin, end) = source.comment;
-    let lines = || text.lines().enumerate();
-    let here = |name: &str| {
-        let mark = format!("here: {name}{end}");
-        lines().find(|(_, line)| line.ends_with(&mark)).map(|(at, _)| at + 1)
-    };
-    let found = lines().filter_map(|(_, line)| {
-        line.trim_start().strip_prefix(begin)?.strip_suffix(end)?.strip_prefix("finding ")
-    });
-    let found: Result<Vec<Expected>> = found.map(|words| parse(source, words, &here)).collect();
-    let found = found?;
-    ensure!(!found.is_empty(), "{} states no findings", source.file);
-    Ok(found)
 }
 
 fn parse(source: &'static Source, text: &str, here: &dyn Fn(&str) -> Option<usize>) -> Result<Expected> {
@@ -199,8 +154,8 @@ fn ran(
     expected: &Expected,
     check: bool,
 ) -> Result<(Outcome, Vec<report::Finding>)> {
-    let Source { program: name, needs, .. } = *expected.source;
-    let program = Program { name, ranks: expected.ranks, needs };
+    let source = expected.source;
+    let program = Program { name: source.program(), ranks: expected.ranks, needs: source.needs };
     let binary = subject.binary(&program, library)?;
     let dir = tempfile::tempdir()?;
     let mut command = std::process::Command::new(paths::mpiscope().context("no mpiscope command")?);

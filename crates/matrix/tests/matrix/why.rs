@@ -25,7 +25,7 @@ use mpiscope_testkit::trials::{checked, sharing};
 use mpiscope_testkit::{paths, run};
 use serde_json::Value;
 
-use crate::comments::Words;
+use crate::comments::{Source, Words};
 use crate::inspected::job::{Job, json};
 use crate::queue_plugin;
 use crate::subject::{Subject, word};
@@ -37,62 +37,25 @@ const LOOKS: usize = 4;
 /// The kinds of verdict allowed for correct programs.
 const HARMLESS: [&str; 3] = ["running", "slow", "finished"];
 
-/// A program with scenarios, and the delimiters of its comments.
-#[derive(Debug)]
-struct Source {
-    file: &'static str,
-    /// The file name without its extension.
-    program: &'static str,
-    needs: Needs,
-    comment: (&'static str, &'static str),
-}
-
-const SOURCES: [Source; 14] = [
-    Source { file: "hang.c", program: "hang", needs: Needs::Nothing, comment: ("/* ", " */") },
-    Source { file: "hang_more.c", program: "hang_more", needs: Needs::Nothing, comment: ("/* ", " */") },
-    Source {
-        file: "hang_requests.c",
-        program: "hang_requests",
-        needs: Needs::Nothing,
-        comment: ("/* ", " */"),
-    },
-    Source {
-        file: "hang_polling.c",
-        program: "hang_polling",
-        needs: Needs::Nothing,
-        comment: ("/* ", " */"),
-    },
-    Source {
-        file: "hang_left_out.c",
-        program: "hang_left_out",
-        needs: Needs::Nothing,
-        comment: ("/* ", " */"),
-    },
-    Source {
-        file: "hang_applications.c",
-        program: "hang_applications",
-        needs: Needs::Nothing,
-        comment: ("/* ", " */"),
-    },
-    Source { file: "hang_sides.c", program: "hang_sides", needs: Needs::Nothing, comment: ("/* ", " */") },
-    Source { file: "hang_groups.c", program: "hang_groups", needs: Needs::Nothing, comment: ("/* ", " */") },
-    Source {
-        file: "hang_several.c",
-        program: "hang_several",
-        needs: Needs::Nothing,
-        comment: ("/* ", " */"),
-    },
-    Source {
-        file: "hang_wrong_ranks.c",
-        program: "hang_wrong_ranks",
-        needs: Needs::Nothing,
-        comment: ("/* ", " */"),
-    },
-    Source { file: "hang_mpi4.c", program: "hang_mpi4", needs: Needs::Mpi4Parts, comment: ("/* ", " */") },
-    Source { file: "hang_mpif.f90", program: "hang_mpif", needs: Needs::Fortran, comment: ("! ", "") },
-    Source { file: "hang_f08.f90", program: "hang_f08", needs: Needs::F08, comment: ("! ", "") },
-    Source { file: PYTHON, program: "mpi4py_hang", needs: Needs::Nothing, comment: ("# ", "") },
+static SOURCES: [Source; 14] = [
+    Source::c("hang.c"),
+    Source::c("hang_more.c"),
+    Source::c("hang_requests.c"),
+    Source::c(POLLING),
+    Source::c("hang_left_out.c"),
+    Source::c("hang_applications.c"),
+    Source::c("hang_sides.c"),
+    Source::c("hang_groups.c"),
+    Source::c("hang_several.c"),
+    Source::c("hang_wrong_ranks.c"),
+    Source { file: "hang_mpi4.c", needs: Needs::Mpi4Parts },
+    Source { file: "hang_mpif.f90", needs: Needs::Fortran },
+    Source { file: "hang_f08.f90", needs: Needs::F08 },
+    Source { file: PYTHON, needs: Needs::Nothing },
 ];
+/// The program whose ranks poll in loops. A library may yield the processor at each poll, so preloading patience
+/// would change the loop.
+const POLLING: &str = "hang_polling.c";
 
 /// Runs with mpi4py.
 const PYTHON: &str = "mpi4py_hang.py";
@@ -168,7 +131,7 @@ fn of_scenarios(scenarios: Vec<Scenario>, subject: &Arc<Subject>, library: &Arc<
         }
         let dumped = by_core_files.contains(&scenario.name);
         let (subject, library) = (Arc::clone(subject), Arc::clone(library));
-        let share = if scenario.source.asks() { Share::HALF } else { Share::QUARTER };
+        let share = if scenario.source.file == POLLING { Share::HALF } else { Share::QUARTER };
         sharing(share, name, move || one(&subject, &library, &scenario, dumped))
     };
     scenarios.into_iter().enumerate().map(trial).collect()
@@ -184,7 +147,7 @@ impl Scenario {
         }
         let sampled = at.is_multiple_of(SAMPLED) || env::var_os("MPISCOPE_EVERY_SIZE").is_some();
         let left_out = library.abi == Abi::Standard && !sampled;
-        self.source.missing_in(library).or_else(|| {
+        missing(self.source, library).or_else(|| {
             left_out
                 .then_some("with the standard ABI only every third is run; all with MPISCOPE_EVERY_SIZE=1")
         })
@@ -368,45 +331,20 @@ fn says_nothing(
     Ok(())
 }
 
-impl Source {
-    /// Whether its ranks poll in loops. A library may yield the processor at each poll, so preloading
-    /// patience would change the loop.
-    fn asks(&self) -> bool {
-        self.program == "hang_polling"
+/// The reason why `library` cannot run these programs, if any.
+fn missing(source: &Source, library: &Library) -> Option<&'static str> {
+    if source.file != PYTHON {
+        return source.needs.missing_in(library);
     }
-
-    fn missing_in(&self, library: &Library) -> Option<&'static str> {
-        if self.file == PYTHON {
-            return match mpi::mpi4py() {
-                Some(_) => crate::python::unusable(library),
-                None => Some("mpi4py was not fetched"),
-            };
-        }
-        self.needs.missing_in(library)
-    }
-
-    fn scenarios(&'static self) -> Result<Vec<Scenario>> {
-        let text = fs::read_to_string(paths::programs().join(self.file))?;
-        let lines = || text.lines().map(str::trim).enumerate();
-        let here = |name: &str| {
-            let is_here = |line: &str| {
-                line.strip_suffix(self.comment.1).unwrap_or(line).ends_with(&format!("here: {name}"))
-            };
-            lines().find(|(_, line)| is_here(line)).map(|(at, _)| at + 1)
-        };
-        let scenarios = lines().filter_map(|(_, line)| {
-            line.strip_prefix(self.comment.0)?.strip_prefix("scenario ")?.strip_suffix(self.comment.1)
-        });
-        let found: Result<Vec<_>> = scenarios.map(|words| scenario(self, words, &here)).collect();
-        let found = found?;
-        ensure!(!found.is_empty(), "{} states no scenarios", self.file);
-        Ok(found)
+    match mpi::mpi4py() {
+        Some(_) => crate::python::unusable(library),
+        None => Some("mpi4py was not fetched"),
     }
 }
 
 fn scenarios() -> Result<Vec<Scenario>> {
-    let each: Result<Vec<Vec<Scenario>>> = SOURCES.iter().map(Source::scenarios).collect();
-    Ok(each?.into_iter().flatten().collect())
+    let of = |source: &'static Source| source.read("scenario", |text, here| scenario(source, text, here));
+    Ok(SOURCES.iter().map(of).collect::<Result<Vec<_>>>()?.into_iter().flatten().collect())
 }
 
 fn scenario(source: &'static Source, text: &str, here: &dyn Fn(&str) -> Option<usize>) -> Result<Scenario> {
@@ -463,10 +401,10 @@ fn started(subject: &Subject, library: &Library, scenario: &Scenario) -> Result<
             mpi4py.set_environment(library, command);
         });
     }
-    let program = Program { name: source.program, ranks: scenario.ranks, needs: source.needs };
+    let program = Program { name: source.program(), ranks: scenario.ranks, needs: source.needs };
     let words = [word(&subject.binary(&program, library)?), (&scenario.name).into()];
     Job::start_words(library, scenario.ranks, &words, &|command| {
-        if source.asks() {
+        if source.file == POLLING {
             command.env_remove("LD_PRELOAD");
         }
     })

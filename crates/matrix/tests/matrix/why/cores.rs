@@ -4,7 +4,7 @@ use anyhow::{Context, Result, ensure};
 use mpiscope_testkit::mpi::Library;
 use mpiscope_testkit::program::Needs;
 
-use super::{PYTHON, Scenario, differs};
+use super::{PYTHON, Scenario, differs, missing};
 use crate::inspected::fortran_waits::core_of;
 use crate::inspected::job::{Job, json};
 use crate::views::cores::without_ages;
@@ -40,7 +40,7 @@ pub fn dumped(scenarios: &[Scenario], library: &Library) -> Vec<String> {
                 let has_it = NEWEST.iter().find(|name| !s.without.iter().any(|without| without == *name));
                 s.kind == **kind
                     && has_it == Some(&library.name.as_str())
-                    && s.source.missing_in(library).is_none()
+                    && missing(s.source, library).is_none()
             };
             return scenarios.iter().filter(here).take(1).map(|scenario| scenario.name.clone()).collect();
         }
