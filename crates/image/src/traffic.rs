@@ -307,6 +307,8 @@ codes! {
         RELEASED = 8192 => "released",
         /// Buffer of a collective: the operation writes it.
         WRITTEN = 16384 => "written by the operation",
+        /// The datatype's layout contains the same bytes of memory more than once.
+        OVERLAPPING = 32768 => "with elements that overlap",
     }
 }
 

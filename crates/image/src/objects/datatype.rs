@@ -97,6 +97,9 @@ pub struct Datatype {
     pub signature: W64,
     /// Number of elements in the signature.
     pub elements: W64,
+    /// True extent in bytes as reported by the library; zero if not queried. It is queried with the signature, while the
+    /// contents of buffers are compared.
+    pub true_extent: W64,
 }
 
 impl Datatype {
@@ -106,6 +109,19 @@ impl Datatype {
     #[inline]
     pub fn is_one_element(&self) -> bool {
         self.combiner.get() == Combiner::NAMED.0 && self.elements.get() == 1
+    }
+
+    /// Whether a buffer of `bytes` bytes of data with this type certainly contains a byte of memory twice: there are
+    /// fewer bytes between its first and its last one.
+    #[must_use]
+    pub fn repeats_memory(&self, bytes: u64) -> bool {
+        let (size, own) = (self.size.get(), self.true_extent.get());
+        if own == 0 || size == 0 || size == SIZE_UNKNOWN || self.lb.get() == BOUND_UNKNOWN {
+            return false;
+        }
+        let more = bytes.div_ceil(size).saturating_sub(1);
+        let stride = self.extent.get().cast_signed().unsigned_abs();
+        bytes > more.saturating_mul(stride).saturating_add(own)
     }
 
     /// The signature; `None` if it is unknown or agrees with everything.
@@ -128,5 +144,5 @@ const _: () = {
     assert!(offset_of!(Datatype, array) == 152);
     assert!(offset_of!(Datatype, name) == 192);
     assert!(offset_of!(Datatype, signature) == 224);
-    assert!(size_of::<Datatype>() == 240);
+    assert!(size_of::<Datatype>() == 248);
 };

@@ -17,11 +17,12 @@ use mpiscope_testkit::{paths, report, run};
 use crate::comments::{Source, Words};
 use crate::subject::{Form, Subject, word};
 
-static SOURCES: [Source; 7] = [
+static SOURCES: [Source; 8] = [
     Source::c("broken.c"),
     Source::c("broken_buffers.c"),
     Source::c("broken_collective_buffers.c"),
     Source::c("broken_creations.c"),
+    Source::c("broken_layouts.c"),
     Source::c("broken_receives.c"),
     Source::c("broken_rma.c"),
     Source { file: "broken_f08.f90", needs: Needs::F08 },
@@ -44,11 +45,12 @@ struct Expected {
 }
 
 /// Correct programs, and their contents.
-const CORRECT: [(&str, &str); 6] = [
+const CORRECT: [(&str, &str); 7] = [
     ("collectives_agree", "collectives_that_agree"),
     ("given_up", "sends_that_were_given_up"),
     ("ordered_buffers", "buffers_that_are_reused_in_time"),
     ("ordered_collective_buffers", "buffers_of_collectives_that_are_reused_in_time"),
+    ("ordered_layouts", "layouts_whose_elements_do_not_overlap"),
     ("ordered_receives", "receive_buffers_that_are_used_in_time"),
     ("ordered_rma", "one_sided_operations_that_are_ordered"),
 ];

@@ -85,7 +85,8 @@ impl Kind {
     /// A receive from any source that messages from several ranks matched.
     pub const MESSAGE_RACE: Self = Self("message-race");
     /// Two operations of a rank (messages, collectives, one-sided operations at their origin) were under way at the same
-    /// time in the same memory, or two buffers of one operation shared memory, and at least one of them was written.
+    /// time in the same memory, or two buffers of one operation shared memory, and at least one of them was written; or an
+    /// operation wrote bytes twice because elements of its datatype overlap.
     pub const BUFFER_OVERLAP: Self = Self("buffer-overlap");
     /// The program changed or released the buffer of a nonblocking message, what it sends in a collective with a request, or
     /// the buffer of a one-sided operation at its origin, before it knew that the operation was complete.

@@ -51,6 +51,8 @@ struct Block {
     /// Whether its elements have no gaps.
     is_dense: bool,
     is_written: bool,
+    /// Whether it contains bytes of memory twice.
+    repeats: bool,
 }
 
 impl Block {
@@ -235,9 +237,11 @@ impl<A: Abi> Buffers<A> {
         let bytes = bytes::elements::<A>(i64::try_from(count).unwrap_or(0), datatype);
         let datatype = datatype.raw();
         self.is_freed |= !freed::sign_one::<A>(datatype);
-        let is_dense = datatypes::signed::<A>(datatype).is_some_and(Datatype::is_one_element);
+        let record = datatypes::signed::<A>(datatype);
+        let is_dense = record.is_some_and(Datatype::is_one_element);
+        let repeats = record.is_some_and(|record| record.repeats_memory(bytes));
         if let Some(to) = self.blocks.get_mut(self.len).filter(|_| bytes != 0) {
-            *to = Block { address, count, datatype, bytes, is_dense, is_written };
+            *to = Block { address, count, datatype, bytes, is_dense, is_written, repeats };
             self.len += 1;
         }
     }
@@ -329,9 +333,12 @@ impl<A: Abi> Buffers<A> {
         self.blocks.get(..self.len).unwrap_or_default()
     }
 
-    /// Whether it writes bytes that another of its blocks contains.
+    /// Whether it writes bytes twice, or bytes that another of its blocks contains.
     fn overlaps_itself(&self) -> bool {
         let blocks = self.blocks();
+        if blocks.iter().any(|block| block.is_written && block.repeats) {
+            return true;
+        }
         let pair = |(at, one): (usize, &Block)| {
             let others = blocks.get(at + 1..).unwrap_or_default();
             others.iter().any(|other| (one.is_written || other.is_written) && one.shares(other))

@@ -8,7 +8,7 @@ use crate::record::objects::tables;
 use crate::record::trace;
 use mpiscope_image::layout::{Loss, Recording, SectionKind};
 use mpiscope_image::objects::Datatype;
-use mpiscope_image::traffic::{Entry, EntryFlag, Traffic};
+use mpiscope_image::traffic::{Entry, EntryFlag, Traffic, UNKNOWN_SIZE};
 use mpiscope_image::{W64, Writer};
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -110,6 +110,11 @@ impl Ledger {
     }
 }
 
+#[inline(always)]
+fn repeats_memory(datatype: &Datatype, bytes: u64) -> bool {
+    bytes != UNKNOWN_SIZE && datatype.repeats_memory(bytes)
+}
+
 impl Ring {
     /// Overwrites the oldest entry with a message. Returns its position, counted without wrapping, plus one.
     #[inline(always)]
@@ -139,7 +144,8 @@ impl Ring {
             entry.flags.set(
                 line.flags
                     | flag(line.probed.is_some(), EntryFlag::WAITED_IN_PROBE)
-                    | flag(signed.is_some_and(Datatype::is_one_element), EntryFlag::GAPLESS),
+                    | flag(signed.is_some_and(Datatype::is_one_element), EntryFlag::GAPLESS)
+                    | flag(signed.is_some_and(|of| repeats_memory(of, line.bytes)), EntryFlag::OVERLAPPING),
             );
             entry.buffer.set(line.data.buffer);
             entry.digest.set(0);

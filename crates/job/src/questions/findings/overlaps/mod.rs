@@ -79,10 +79,19 @@ fn said(first: &Use<'_>, second: &Use<'_>) -> String {
     format!("{one} and {} were active at once in the same memory", second.described())
 }
 
-/// Returns one finding for each pair of lines.
+/// Describes an operation that writes bytes twice.
+fn repeating(one: &Use<'_>) -> String {
+    format!("{} writes the same bytes twice: elements of its datatype overlap", one.described())
+}
+
+/// Returns one finding for each pair of lines, and for each line of an operation that writes bytes twice.
 pub(super) fn overlaps(observations: &[Observation], whose: &Whose) -> Vec<Finding> {
     let mut found = Alike::new();
     for seen in observations {
+        for one in uses::of(seen).into_iter().filter(Use::repeats_memory) {
+            let lines = [(true, one.place()); 2];
+            found.add(lines, whose.who(seen), 1, || repeating(&one));
+        }
         for (first, second) in pairs(seen) {
             let lines = [first, second].map(|one| (one.writes, one.place()));
             found.add(lines, whose.who(seen), 1, || said(&first, &second));
@@ -221,6 +230,19 @@ mod tests {
         assert_eq!(found(&[], &[column.clone(), line(104, 16, (2, 10), false)]), 0);
         assert_eq!(found(&[], &[column.clone(), line(100, 16, (2, 10), true)]), 0);
         assert_eq!(found(&[], &[column.clone(), line(100, 16, (2, 10), false)]), 1);
+    }
+
+    #[test]
+    fn a_receive_into_elements_that_overlap_is_found_and_a_send_from_them_is_not() {
+        let twice = Line { flags: EntryFlag::OVERLAPPING.0, ..line(100, 16, (1, 10), false) };
+        let ring = || Ring { lines: vec![twice.clone()], written: 1, ..Ring::default() };
+        let said = |ledger: Ledger| {
+            let job = [observed(ledger, None)];
+            overlaps(&job, &Whose::of(&job)).into_iter().map(|one| one.sentence).collect::<Vec<_>>()
+        };
+        let wanted = "rank 3: the receive writes the same bytes twice: elements of its datatype overlap";
+        assert_eq!(said(Ledger { received: ring(), ..Ledger::default() }), [wanted]);
+        assert!(said(Ledger { sent: ring(), ..Ledger::default() }).is_empty());
     }
 
     /// An operation at a line: what it reads and writes at the origin (8 bytes each), and when it was called.

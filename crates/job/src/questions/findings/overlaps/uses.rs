@@ -90,6 +90,11 @@ impl<'a> Use<'a> {
         alike || gapless && self.buffer < other.end() && other.buffer < self.end()
     }
 
+    /// Whether the operation writes bytes twice because of the layout of the buffer's datatype.
+    pub(super) fn repeats_memory(&self) -> bool {
+        self.writes && matches!(self.operation, Operation::Line(line) if line.is(EntryFlag::OVERLAPPING))
+    }
+
     /// Whether both are buffers of the same operation, other than the two halves of `MPI_Sendrecv`.
     pub(super) fn is_of_operation(&self, other: &Self) -> bool {
         match (self.operation, other.operation) {

@@ -129,6 +129,7 @@ fn fill(record: &Datatype, combiner: Combiner, args: [u64; 4]) {
         word.set(0);
     }
     record.elements.set(0);
+    record.true_extent.set(0);
     record.signature.set(0);
 }
 

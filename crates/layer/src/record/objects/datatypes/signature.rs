@@ -4,9 +4,11 @@
 //! the sizes say how often. Only a structure lists its types.
 
 use super::{Datatype, size_of};
-use crate::record::objects::arena;
+use crate::base::settings;
 use crate::record::objects::tables::DATATYPES;
+use crate::record::objects::{arena, ask};
 use mpi_abi::{Abi, Element, Handle, PREDEFINED};
+use mpiscope_image::layout::Recording;
 use mpiscope_image::objects::Combiner;
 use mpiscope_image::signature::Signature;
 use mpiscope_image::{W64, Writer};
@@ -28,6 +30,9 @@ pub fn signed<A: Abi>(raw: u64) -> Option<&'static Datatype> {
 fn sign<A: Abi>(record: &Datatype, depth: u32) -> Option<Signature> {
     // Users of the signature need the size as well.
     let _ = size::<A>(record);
+    if settings::records(Recording::CONTENTS) {
+        true_extent::<A>(record);
+    }
     let found = compute::<A>(record, depth);
     store(record, found);
     found
@@ -110,9 +115,24 @@ fn size<A: Abi>(record: &Datatype) -> Option<u64> {
     if size != mpiscope_image::objects::SIZE_UNKNOWN {
         return Some(size);
     }
+    size_of::<A>(handle::<A>(record)?)
+}
+
+/// The handle, if it still means this type.
+fn handle<A: Abi>(record: &Datatype) -> Option<A::Handle> {
     let raw = record.head.handle.get();
     let same = DATATYPES.find(raw).is_some_and(|found| std::ptr::eq(found, record));
-    if same { size_of::<A>(A::Handle::from_raw(raw)) } else { None }
+    same.then(|| A::Handle::from_raw(raw))
+}
+
+/// Queries the true extent of a type that is not predefined.
+fn true_extent<A: Abi>(record: &Datatype) {
+    let made = Combiner(record.combiner.get()) != Combiner::NAMED;
+    let Some(handle) = handle::<A>(record).filter(|_| made) else { return };
+    let (mut lower, mut extent) = (0, 0);
+    if ask::type_true_extent::<A>(handle, &mut lower, &mut extent) == Some(A::SUCCESS) {
+        record.true_extent.set(u64::try_from(extent).unwrap_or(0));
+    }
 }
 
 fn structure<A: Abi>(writer: &'static Writer, record: &Datatype, depth: u32) -> Option<Signature> {
