@@ -14,6 +14,12 @@ codes! {
     }
 }
 
+/// Beginning of the names of the control variables that switch a kind of recording off or on.
+pub const SWITCHES: &str = "mpiscope_record_";
+
+/// The names of a switch's values, 0 and 1.
+pub const SWITCH: [&str; 2] = ["off", "on"];
+
 /// A control variable and its value. Written when the library has been found, and again at each
 /// change.
 #[repr(C)]

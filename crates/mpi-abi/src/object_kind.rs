@@ -65,6 +65,11 @@ impl ObjectKind {
         let handles = ObjectKind::ALL.iter().filter(|kind| kind.null().is_some());
         handles.copied().find(|kind| kind.c_type() == name)
     }
+
+    /// Its item of the enumeration `mpiscope_object_kind`: the C type of its handles, or `keyval`.
+    pub const fn item_name(self) -> &'static str {
+        if self.null().is_none() { "keyval" } else { self.c_type() }
+    }
 }
 
 impl fmt::Debug for ObjectKind {

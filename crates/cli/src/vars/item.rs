@@ -3,6 +3,7 @@
 use mpiscope_job::RankSet;
 use mpiscope_job::model::objects::Reference;
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// An item. The layer describes it as a line of JSON with one value; in a job there may be several values.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -44,7 +45,7 @@ pub struct Item {
     pub values: Vec<Held>,
     /// Names of array elements, as far as they have names.
     #[serde(skip)]
-    pub elements: Vec<String>,
+    pub elements: Arc<[String]>,
     /// What a tool needs to read it: an object of this kind, `MPI_Init`, or to run inside the process.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub needs: String,
@@ -181,16 +182,23 @@ impl Item {
             }
         }
     }
+
+    /// Sets the name of this value, on all ranks.
+    pub fn name_value(&mut self, value: &str, name: &str) {
+        for held in self.values.iter_mut().filter(|held| held.value == value) {
+            name.clone_into(&mut held.named);
+        }
+    }
 }
 
-/// Names values and array elements by the enumerations.
+/// Names values and array elements by the library's enumerations, where the image did not.
 pub fn name_values(items: &mut [Item]) {
     let enumerations: Vec<Item> = items.iter().filter(|item| item.kind == "enumeration").cloned().collect();
     for item in items {
         if let Some(names) =
             enumerations.iter().find(|names| names.index.is_some_and(|i| item.enumeration == Some(i)))
         {
-            for held in &mut item.values {
+            for held in item.values.iter_mut().filter(|held| held.named.is_empty()) {
                 let name = names.items.iter().find(|(value, _)| value.to_string() == held.value);
                 held.named = name.map(|(_, name)| name.clone()).unwrap_or_default();
             }
@@ -198,7 +206,9 @@ pub fn name_values(items: &mut [Item]) {
         // Our descriptions name the enumeration of the elements.
         let by_item =
             |names: &&Item| item.desc.contains(&format!("item i of the enumeration '{}'", names.name));
-        if let Some(names) = enumerations.iter().find(by_item).filter(|_| item.kind == "pvar") {
+        if let Some(names) =
+            enumerations.iter().find(by_item).filter(|_| item.kind == "pvar" && item.elements.is_empty())
+        {
             item.elements = names.items.iter().map(|(_, name)| name.clone()).collect();
         }
     }

@@ -15,7 +15,7 @@ use mpiscope_job::jobs::job::names;
 use mpiscope_job::jobs::live_process::{self, Living};
 use mpiscope_job::observation::Observation;
 use mpiscope_job::questions::process_file::{OneJob, ProcessFile};
-use mpiscope_job::questions::variables::{LONGEST_NAME, Variables, bound};
+use mpiscope_job::questions::variables::{LONGEST_NAME, Names, Variables, bound};
 use mpiscope_job::questions::why::{self, Unexpected};
 use mpiscope_job::sources::procfs;
 use mpiscope_job::{Process, RankSet};
@@ -24,6 +24,7 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// A process of the job.
@@ -243,7 +244,9 @@ impl List {
                 environment: recorded.environment.clone(),
                 ..Item::default()
             };
-            self.item(new).hold(recorded.value.clone(), recorded.from, rank.number);
+            let item = self.item(new);
+            item.hold(recorded.value.clone(), recorded.from, rank.number);
+            item.name_value(&recorded.value, recorded.named);
         }
         for own in &rank.variables.values {
             let (kind, name, class) = ("pvar".to_owned(), own.name.to_string(), own.class.to_owned());
@@ -253,6 +256,11 @@ impl List {
             let item = self.item(Item { kind, name, class, ..Item::default() });
             item.needs.clear();
             item.hold(own.value.clone(), "", rank.number);
+            match &own.names {
+                Names::Value(name) => item.name_value(&own.value, name),
+                Names::Elements(names) => item.elements = Arc::clone(names),
+                Names::Nothing => {}
+            }
         }
     }
 

@@ -36,6 +36,9 @@ const MOST_LEVELS: usize = 32;
 /// Number of objects whose values are shown for a variable without `--long`.
 const SHOWN_OBJECTS: usize = 4;
 
+/// Number of different values of an array that are shown.
+const SHOWN_DIFFERENCES: usize = 4;
+
 /// Number of array elements shown; JSON has all of them.
 const SHOWN: usize = 8;
 
@@ -188,11 +191,23 @@ fn value(item: &Item) -> String {
     let others: Vec<&Held> = item.values.iter().filter(|other| *other != most).collect();
     if item.kind == "pvar" && others.len() > 1 {
         // Counts differ everywhere: the range says more than a list.
-        return range(item).unwrap_or(text);
+        if let Some(range) = range(item) {
+            return range;
+        }
     }
-    for (at, other) in others.into_iter().enumerate() {
+    let listed = if item.kind == "pvar" { others.len().min(SHOWN_DIFFERENCES) } else { others.len() };
+    for (at, other) in others.iter().take(listed).enumerate() {
         let words = if at == 0 { "; differs on" } else { "," };
         text += &format!("{words} {}: {}", ranks(other), held(item, other));
+    }
+    if listed < others.len() {
+        let rest: RankSet = others
+            .iter()
+            .skip(listed)
+            .filter_map(|other| other.ranks.as_ref())
+            .flat_map(|set| set.0.iter().copied())
+            .collect();
+        text += &format!(", and on {}: --json has all", rest.named());
     }
     text
 }
@@ -223,7 +238,8 @@ fn one(item: &Item, held: &Held) -> String {
         return "\"\"".to_owned();
     }
     let elements: Vec<&str> = held.value.split(' ').collect();
-    if item.datatype == "CHAR" || elements.len() <= SHOWN {
+    let numbers = || elements.iter().all(|element| element.parse::<f64>().is_ok());
+    if item.datatype == "CHAR" || elements.len() <= SHOWN || !numbers() {
         return if held.named.is_empty() {
             held.value.clone()
         } else {
@@ -301,6 +317,20 @@ mod tests {
     }
 
     #[test]
+    fn arrays_that_differ_are_all_shown_or_their_ranks_named() {
+        let arrays = [("0 1", "", 0), ("1 0", "", 1), ("0 2", "", 2)];
+        assert_eq!(value(&variable("pvar", &arrays)), " = 0 1; differs on rank 1: 1 0, rank 2: 0 2");
+        let many: Vec<String> = (0..8).map(|n| format!("0 {n}")).collect();
+        let many: Vec<_> = (0..).zip(&many).map(|(rank, value)| (value.as_str(), "", rank)).collect();
+        let text = value(&variable("pvar", &many));
+        assert!(
+            text.starts_with(" = 0 0; differs on rank 1: 0 1, ")
+                && text.ends_with(", and on ranks [5-7]: --json has all"),
+            "{text}"
+        );
+    }
+
+    #[test]
     fn a_variable_without_a_value_says_why() {
         let item = Item { needs: "MPI_COMM".into(), ..Item::default() };
         assert_eq!(value(&item), "  (value: needs MPI_COMM)");
@@ -312,7 +342,7 @@ mod tests {
     fn the_nonzero_elements_of_a_long_array_are_named() {
         let mut item = variable("pvar", &[("0 2 0 0 5 0 0 0 0 0", "", 0)]);
         assert_eq!(value(&item), " = [1] 2, [4] 5, 0 in the rest of 10");
-        item.elements = vec!["MPI_Abort".into(), "MPI_Send".into()];
+        item.elements = ["MPI_Abort".into(), "MPI_Send".into()].into();
         assert_eq!(value(&item), " = MPI_Send 2, [4] 5, 0 in the rest of 10");
         assert_eq!(value(&variable("pvar", &[("0 0 0 0 0 0 0 0 0", "", 0)])), " = 0 in all 9 elements");
         let item = variable("pvar", &[("1 2 3 4 5 6 7 8 9 10", "", 0)]);
@@ -332,5 +362,7 @@ mod tests {
     fn a_string_is_not_an_array() {
         let item = Item { datatype: "CHAR".into(), ..variable("cvar", &[("a b c d e f g h i", "", 0)]) };
         assert_eq!(value(&item), " = a b c d e f g h i");
+        let of_file = variable("cvar", &[("a b c d e f g h i", "", 0)]);
+        assert_eq!(value(&of_file), " = a b c d e f g h i");
     }
 }

@@ -22,6 +22,9 @@ codes! {
     }
 }
 
+/// The value of `mpiscope_function` outside of MPI, and its name.
+pub const NO_FUNCTION: (i32, &str) = (-1, "none");
+
 impl Activity {
     /// The activity inside a function that waits for this.
     pub const fn inside(waits: Waits) -> Self {

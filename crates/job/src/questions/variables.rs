@@ -13,12 +13,14 @@ use crate::model::rank::Rank;
 use crate::observation::{Observation, of_messages};
 use crate::questions::leaks;
 use mpiscope_image::derive::Moved;
-use mpiscope_image::derive::totals::{Records, TOTALS};
+use mpiscope_image::derive::status::NO_FUNCTION;
+use mpiscope_image::derive::totals::{Elements, Records, TOTALS};
 use mpiscope_image::layout::{self, Recording, SectionKind};
 use mpiscope_image::traffic::Traffic;
-use mpiscope_image::variables::{Provenance, Variable};
+use mpiscope_image::variables::{Provenance, SWITCH, SWITCHES, Variable};
 use mpiscope_image::{Image, Source};
 use std::borrow::Cow;
+use std::sync::Arc;
 
 /// Maximum length read of a control variable's description, in bytes.
 const LONGEST_DESCRIPTION: usize = 1024;
@@ -58,6 +60,8 @@ pub struct Control {
     pub name: String,
     /// Its value.
     pub value: String,
+    /// The value's name, or empty.
+    pub named: &'static str,
     /// `default`, `environment`, `written` or `other`.
     pub from: &'static str,
     /// The environment variable with the same meaning, or empty.
@@ -77,12 +81,19 @@ pub fn controls<S: Source>(image: &Image<S>) -> Result<Vec<Control>, Error> {
     let control = |variable: &Variable| Control {
         name: variable.name.text().into_owned(),
         value: variable.value.text().into_owned(),
+        named: switch_name(&variable.name.text(), &variable.value.text()),
         from: Provenance(variable.provenance.get()).name().unwrap_or("other"),
         environment: variable.environment.text().into_owned(),
         desc: image.text(&variable.desc, LONGEST_DESCRIPTION).unwrap_or_default(),
     };
     let variables = image.all::<Variable>(SectionKind::VARIABLES)?;
     Ok(variables.iter().map(|snapshot| control(&snapshot.value)).collect())
+}
+
+/// The name of a switch's value. Of other control variables, only the library knows the names.
+fn switch_name(name: &str, value: &str) -> &'static str {
+    let number = value.parse().ok().filter(|_: &usize| name.starts_with(SWITCHES));
+    number.and_then(|number| SWITCH.get(number).copied()).unwrap_or_default()
 }
 
 /// A variable's value as text, elements separated by spaces.
@@ -94,13 +105,39 @@ pub struct Value {
     pub class: &'static str,
     /// The value.
     pub value: String,
+    /// The name of the value, or of each of its elements.
+    pub names: Names,
     /// Whether the variable may not exist: only some functions have their own, and the image does not record
     /// which.
     pub if_there: bool,
 }
 
+/// What the numbers of a variable stand for.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Names {
+    /// Themselves.
+    #[default]
+    Nothing,
+    /// The value has this name.
+    Value(String),
+    /// The elements have these names.
+    Elements(Arc<[String]>),
+}
+
+impl Names {
+    fn elements<T: Into<String>>(names: impl Iterator<Item = T>) -> Self {
+        Self::Elements(names.map(Into::into).collect())
+    }
+}
+
 fn value(name: impl Into<Cow<'static, str>>, class: &'static str, value: impl ToString) -> Value {
-    Value { name: name.into(), class, value: value.to_string(), if_there: false }
+    Value { name: name.into(), class, value: value.to_string(), names: Names::Nothing, if_there: false }
+}
+
+impl Value {
+    fn named(self, names: Names) -> Self {
+        Self { names, ..self }
+    }
 }
 
 fn array<T: ToString>(name: &'static str, class: &'static str, elements: impl Iterator<Item = T>) -> Value {
@@ -128,10 +165,19 @@ pub fn values<S: Source>(image: &Image<S>, process: &Process, live: bool) -> Res
     values.extend(TOTALS.iter().map(|total| {
         let records = Records { header: &header, traffic };
         let elements = (0..total.elements.count()).map(|element| (total.value)(records, element));
-        array(total.name, "COUNTER", elements)
+        array(total.name, "COUNTER", elements).named(total_names(total.elements))
     }));
     values.extend(traffic.into_iter().flat_map(levels));
     Ok(values)
+}
+
+fn total_names(elements: Elements) -> Names {
+    match elements {
+        Elements::Named(count, _, name) => {
+            Names::elements((0..count).map(|at| name(at as u32).unwrap_or_default()))
+        }
+        Elements::Single | Elements::Array(_) => Names::Nothing,
+    }
 }
 
 fn calls(process: &Process) -> Vec<Value> {
@@ -159,16 +205,18 @@ fn calls(process: &Process) -> Vec<Value> {
         [value(name, "COUNTER", count), timer]
     });
     let mut values: Vec<Value> = named.map(|value| Value { if_there: true, ..value }).collect();
+    let functions = Names::elements(process.functions.iter().map(|function| function.name.as_str()));
+    let of_functions = |value: Value| value.named(functions.clone());
     values.extend([
         value("mpiscope_calls_total", "COUNTER", threads().map(|thread| thread.calls).sum::<u64>()),
         value("mpiscope_time_total", "TIMER", seconds(ticks)),
-        array("mpiscope_calls", "COUNTER", by_function.iter().map(|function| function.0)),
-        array("mpiscope_time", "TIMER", by_function.iter().map(|function| seconds(function.1))),
+        of_functions(array("mpiscope_calls", "COUNTER", by_function.iter().map(|function| function.0))),
+        of_functions(array("mpiscope_time", "TIMER", by_function.iter().map(|function| seconds(function.1)))),
         value("mpiscope_bytes", "AGGREGATE", bytes),
         value("mpiscope_bytes_out", "AGGREGATE", all.sent),
         value("mpiscope_bytes_in", "AGGREGATE", all.received),
-        array("mpiscope_bytes_out_by_function", "COUNTER", ways.iter().map(|way| way.sent)),
-        array("mpiscope_bytes_in_by_function", "COUNTER", ways.iter().map(|way| way.received)),
+        of_functions(array("mpiscope_bytes_out_by_function", "COUNTER", ways.iter().map(|way| way.sent))),
+        of_functions(array("mpiscope_bytes_in_by_function", "COUNTER", ways.iter().map(|way| way.received))),
     ]);
     values
 }
@@ -176,8 +224,14 @@ fn calls(process: &Process) -> Vec<Value> {
 /// The function the main thread is in (-1 for none), and what the thread is doing.
 fn now(process: &Process) -> [Value; 2] {
     let open = process.main().and_then(|thread| thread.call.as_ref()?.open());
-    let (function, status) = (open.map_or(-1, i64::from), process.activity());
-    [value("mpiscope_function", "STATE", function), value("mpiscope_state", "STATE", status.0)]
+    let name = |open| process.functions.get(open).map_or("", |function| function.name.as_str());
+    let function = open.map_or(NO_FUNCTION, |open| (open as i32, name(open)));
+    let status = process.activity();
+    [
+        value("mpiscope_function", "STATE", function.0).named(Names::Value(function.1.to_owned())),
+        value("mpiscope_state", "STATE", status.0)
+            .named(Names::Value(status.name().unwrap_or_default().to_owned())),
+    ]
 }
 
 fn levels(traffic: &Traffic) -> Vec<Value> {
@@ -205,5 +259,39 @@ fn objects<S: Source>(image: &Image<S>) -> Result<Option<Value>, Error> {
     let reader = Reader::new(image, &ImageOnly)?;
     let counts =
         kinds.iter().map(|kind| Ok(leaks::count(&reader, *kind)?.live)).collect::<Result<Vec<_>, Error>>()?;
-    Ok(Some(array("mpiscope_live_objects", "LEVEL", counts.into_iter())))
+    let names = kinds.iter().map(|kind| kind.number().item_name());
+    Ok(Some(array("mpiscope_live_objects", "LEVEL", counts.into_iter()).named(Names::elements(names))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sources::image_source::open_fd;
+    use crate::test_image::TestImage;
+
+    #[test]
+    fn an_image_alone_names_states_switches_and_the_elements_of_arrays() {
+        let sample = TestImage::new("names", 0, 2);
+        sample.records(Recording::OBJECTS);
+        sample.enters("MPI_Recv", [0x4400_0000, 0, 1], 1, 7);
+        let image = open_fd(sample.fd.try_clone().unwrap(), "sample").unwrap();
+        let process = Process::read(&image, None).unwrap();
+        let values = values(&image, &process, false).unwrap();
+        let names = |name: &str| values.iter().find(|value| value.name == name).unwrap().names.clone();
+        assert_eq!(names("mpiscope_function"), Names::Value("MPI_Recv".into()));
+        assert_eq!(names("mpiscope_state"), Names::Value("blocked in a receive or probe".into()));
+        for (name, number, element) in [
+            ("mpiscope_calls", sample.number("MPI_Recv"), "MPI_Recv"),
+            ("mpiscope_bytes_in_by_function", sample.number("MPI_Send"), "MPI_Send"),
+            ("mpiscope_live_objects", 0, "MPI_Comm"),
+        ] {
+            let Names::Elements(elements) = names(name) else { panic!("{name} has no names") };
+            assert_eq!(elements[number], element, "{name}");
+        }
+        assert_eq!(
+            ["0", "1", "2"].map(|value| switch_name("mpiscope_record_calls", value)),
+            ["off", "on", ""]
+        );
+        assert_eq!(switch_name("mpiscope_tombstones", "1"), "");
+    }
 }

@@ -7,6 +7,7 @@ use crate::mpi_t::ticks;
 use crate::record::{sites, threads};
 use mpi_abi::{COUNT, FUNCTIONS, FunctionId, Moves, f};
 use mpiscope_image::derive::Moved;
+use mpiscope_image::derive::status::NO_FUNCTION;
 use mpiscope_image::layout::{Recording, Thread};
 use mpit::{
     Binding, Datatype, Enumeration, Instrument, Member, PvarClass, PvarSpec, Registry, Result, Unit,
@@ -146,7 +147,7 @@ fn publish_call(categories: &Categories, added: Result<usize>) {
 pub fn publish(registry: &Registry, categories: &mut Categories) {
     let names = Enumeration::new("mpiscope_function")
         .items(FUNCTIONS.iter().map(|function| function.name))
-        .item(super::process::NO_FUNCTION, "none");
+        .item(NO_FUNCTION.0, NO_FUNCTION.1);
     let names = publish_one("the functions' names", registry.add_enumeration(names));
     let add = |added: Result<usize>| publish_call(categories, added);
     add(registry.add_pvar(

@@ -34,7 +34,7 @@ impl Instrument for Live {
 
 /// Registers the variables.
 pub fn publish(registry: &Registry, categories: &mut Categories) {
-    let kinds = live::kinds().map(|kind| if kind == ObjectKind::KEYVAL { "keyval" } else { kind.c_type() });
+    let kinds = live::kinds().map(ObjectKind::item_name);
     let names = Enumeration::new("mpiscope_object_kind").items(kinds);
     publish_one("the object kinds' names", registry.add_enumeration(names));
     let classes = [

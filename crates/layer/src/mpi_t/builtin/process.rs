@@ -8,15 +8,13 @@ use crate::mpi_t::recording::Interest;
 use crate::record::traffic::polling;
 use crate::record::{process, threads};
 use mpi_abi::{FunctionId, Properties};
+use mpiscope_image::derive::status::NO_FUNCTION;
 use mpiscope_image::derive::{self, Activity, ThreadView};
 use mpiscope_image::layout::{Recording, State};
 use mpit::{
     Binding, Datatype, Enumeration, Instrument, Member, PvarClass, PvarSpec, Registry, Result, Unit,
     Verbosity,
 };
-
-/// The item for no function in the enumeration of all functions.
-pub const NO_FUNCTION: i32 = -1;
 
 /// A current value, computed when it is read.
 pub struct Current {
@@ -53,7 +51,7 @@ fn state() -> u64 {
 
 fn function() -> u64 {
     let now = main_thread().and_then(|thread| thread.open()?.open());
-    now.map_or(i64::from(NO_FUNCTION) as u64, u64::from)
+    now.map_or(i64::from(NO_FUNCTION.0) as u64, u64::from)
 }
 
 fn share() -> u64 {

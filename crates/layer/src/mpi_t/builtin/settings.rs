@@ -9,6 +9,7 @@ use crate::mpi_t::{events, recording};
 use crate::record::objects::table;
 use crate::record::traffic::ledger;
 use mpiscope_image::layout::Recording;
+use mpiscope_image::variables::{SWITCH, SWITCHES};
 use mpit::{
     CvarInfo, Datatype, Enumeration, Member, Registry, Scope, Setting, SettingValue, Verbosity, When,
 };
@@ -109,12 +110,12 @@ const RECORDINGS: [(&str, Recording, &str); 7] = [
 
 /// Registers the variables.
 pub fn publish(registry: &Registry, categories: &Categories) {
-    let names = Enumeration::new("mpiscope_switch").items(["off", "on"]);
+    let names = Enumeration::new("mpiscope_switch").items(SWITCH);
     let names = publish_one("the switches' names", registry.add_enumeration(names));
     for (name, what, desc) in RECORDINGS {
         let env = format!("MPISCOPE_RECORD_{}", name.to_uppercase());
         let desc = format!("{desc}. Also a word of the list in MPISCOPE_RECORD");
-        let new = NewCvar::new(&format!("mpiscope_record_{name}"), &env, &desc, categories);
+        let new = NewCvar::new(&format!("{SWITCHES}{name}"), &env, &desc, categories);
         let default = settings::DEFAULT_RECORDING & what.0 != 0;
         let effective =
             (is_set("MPISCOPE_RECORD") || is_set(&env)).then(|| recording::setting() & what.0 != 0);
@@ -123,7 +124,7 @@ pub fn publish(registry: &Registry, categories: &Categories) {
         });
     }
     let desc = "Deliver events to the callbacks that tools registered; 0 delivers none";
-    let new = NewCvar::new("mpiscope_record_events", "MPISCOPE_RECORD_EVENTS", desc, categories);
+    let new = NewCvar::new(&format!("{SWITCHES}events"), "MPISCOPE_RECORD_EVENTS", desc, categories);
     let effective = settings::switch("EVENTS");
     switch(registry, NewCvar { enumeration: names, ..new }, true, effective, events::allow);
     let desc = "Number of records kept in each of the rings for sent messages, for received messages, and for one-sided operations \

@@ -7,7 +7,7 @@ use mpiscope_testkit::program::{Needs, Program};
 use serde_json::Value;
 
 use crate::inspected::fortran_waits::core_of;
-use crate::inspected::job::{Job, json};
+use crate::inspected::job::{Job, json, text};
 use crate::subject::Subject;
 
 const HANG: Program = Program { name: "hang", ranks: 2, needs: Needs::Nothing };
@@ -38,6 +38,8 @@ pub fn check(subject: &Subject, library: &Library) -> Result<()> {
     let files: Vec<&str> = files.iter().map(String::as_str).collect();
     let core = json(&[&["core", "--json"][..], &files].concat())?;
     verdicts(&live, &core["why"], &json(&[&["why", "--json"][..], &files].concat())?)?;
+    names(&json(&["vars", &target, "--json"])?, &json(&[&["vars", "--json"][..], &files].concat())?)?;
+    elements(&text(&[&["vars", "--search", "mpiscope_"][..], &files].concat())?)?;
     for (rank, file) in ranks.iter().zip(&files) {
         let deaths = core["deaths"].as_array().context("no deaths")?;
         let death = deaths.iter().find(|d| d["rank"] == rank["rank"]).context("a rank is missing")?;
@@ -45,6 +47,35 @@ pub fn check(subject: &Subject, library: &Library) -> Result<()> {
         calls(rank, &kept, death)?;
         requests(&json(&["inspect", file, "--kind", "request", "--json"])?, death)?;
         times(&json(&["report", file, "--json"])?, &kept)?;
+    }
+    Ok(())
+}
+
+/// Checks that values of mpiscope's variables have the same names as in the running job, whose library knows them.
+fn names(live: &Value, kept: &Value) -> Result<()> {
+    let items = |report: &Value| report["items"].as_array().cloned().unwrap_or_default();
+    let mut compared = 0;
+    for item in items(kept).iter().filter(|item| item["kind"] != "enumeration") {
+        let same = |other: &&Value| ["kind", "name", "class"].iter().all(|key| other[key] == item[key]);
+        let lives = items(live);
+        let Some(other) = lives.iter().find(same) else { continue };
+        for held in item["values"].as_array().into_iter().flatten() {
+            let values = other["values"].as_array();
+            let there = values.and_then(|all| all.iter().find(|one| one["value"] == held["value"]));
+            let Some(there) = there else { continue };
+            ensure!(there["named"] == held["named"], "running: {there}\nof core files: {held}");
+            compared += usize::from(held["named"].is_string());
+        }
+    }
+    ensure!(compared >= 5, "only {compared} names were compared: {kept:#}");
+    Ok(())
+}
+
+/// Checks that the elements of arrays are named in the text, not numbered.
+fn elements(text: &str) -> Result<()> {
+    for (variable, element) in [("mpiscope_calls", " = MPI_"), ("mpiscope_live_objects", " = MPI_")] {
+        let line = text.lines().find(|line| line.trim_start().starts_with(&format!("{variable} = ")));
+        ensure!(line.is_some_and(|line| line.contains(element)), "{variable}: {text}");
     }
     Ok(())
 }
