@@ -73,13 +73,14 @@ impl Picture {
     /// Returns the communicator at the iterator.
     pub fn communicator(&self) -> Option<Communicator> {
         let queue = &self.rows.get(self.row)?.queue;
-        let name = if queue.name.is_empty() { queue.handle.to_string() } else { queue.name.clone() };
+        let comm = &queue.comm;
         Some(Communicator {
             // Equal on all processes, so that a debugger can combine their queues.
-            unique_id: if queue.identity.0 != 0 { queue.identity.0 } else { queue.uid },
+            unique_id: if comm.identity.0 != 0 { comm.identity.0 } else { comm.uid },
             local_rank: queue.rank.map_or(TWord::from(mqs::INVALID_PROCESS), TWord::from),
-            size: TWord::from(queue.size),
-            name: chars(&name),
+            size: TWord::from(comm.size.unwrap_or_default()),
+            // The debugger shows it as a name, so without the quotes of a sentence.
+            name: chars(&comm.name.clone().unwrap_or_else(|| comm.label())),
         })
     }
 
@@ -112,7 +113,7 @@ impl Picture {
             self.arrivals.get_or_insert_with(|| self.process.as_ref().and_then(arrived::arrived)).as_ref();
         let Some(Row { queue, .. }) = self.rows.get(self.row) else { return mqs::NO_INFORMATION };
         let complete = arrivals.is_some_and(|arrivals| arrivals.complete);
-        let here = arrivals.iter().flat_map(|a| &a.messages).filter(|m| m.comm == queue.identity.0);
+        let here = arrivals.iter().flat_map(|a| &a.messages).filter(|m| m.comm == queue.comm.identity.0);
         self.operations = queue.matched.iter().map(|m| matched(queue, m, complete)).collect();
         self.operations.extend(here.map(|m| unexpected(queue, m, complete)));
         // An empty list would claim that there are none.
@@ -146,8 +147,8 @@ fn read(view: &View) -> Result<(Vec<Row>, Process), Unavailable> {
     for queue in reader.queues()? {
         let mut collectives = [Collective::default(); COUNTED.len()];
         for (number, (collective, operation)) in collectives.iter_mut().zip(&COUNTED).enumerate() {
-            collective.count = reader.entered(queue.handle, number)?;
-            collective.active = reader.is_inside(queue.handle, operation.name())?;
+            collective.count = reader.entered(&queue.comm, number)?;
+            collective.active = reader.is_inside(&queue.comm, operation.name())?;
         }
         rows.push(Row { queue, collectives });
     }
@@ -181,9 +182,10 @@ fn pending(queue: &Queue, of: &Pending, called_at: &str) -> PendingOperation {
         Some(request) => format!("{function}, request {request}"),
         None => format!("{function} is blocking"),
     };
-    let kind = of.datatype_name.map_or_else(|| format!("datatype {}", of.datatype), str::to_owned);
-    let what =
-        if of.datatype.0 == 0 { "of unknown length".to_owned() } else { format!("{} x {kind}", of.count) };
+    let what = match &of.datatype {
+        Some(datatype) => format!("{} x {}", of.count, datatype.label()),
+        None => "of unknown length".to_owned(),
+    };
     let mut text = [[0; 64]; 5];
     for (line, from) in text.iter_mut().zip([&called, &what, called_at]) {
         *line = chars(from);

@@ -113,6 +113,9 @@ impl Context<'_> {
             common.kind.c_type_or_name(),
             common.handle
         ))];
+        if let Some(given) = &common.given_name {
+            lines.push(field("named", &format!("\"{given}\" by the program")));
+        }
         if let Some(fortran) = common.fortran.filter(|f| i128::from(*f) != i128::from(common.handle.0)) {
             lines.push(field("in Fortran", &fortran.to_string()));
         }

@@ -162,7 +162,7 @@ impl<S: Source> Reader<'_, S> {
         let handle = head.handle.get();
         let pinned = if head.pinned.get() != 0 { Flag::PINNED.0 } else { 0 };
         let flags = head.flags.get() | pinned;
-        let known = self.predefined.name(B::KIND, handle);
+        let known = self.predefined.name(B::KIND, handle).map(str::to_owned);
         let given = B::name(self, &record.value).filter(|name| !name.is_empty());
         let predefined = known.is_some() || flags & Flag::PREDEFINED.0 != 0;
         let standing = self.standing(head);
@@ -172,7 +172,8 @@ impl<S: Source> Reader<'_, S> {
         Common {
             kind: B::KIND,
             handle: Hex(handle),
-            name: given.or(known.map(str::to_owned)),
+            given_name: given.clone().filter(|given| known.as_ref().is_some_and(|known| known != given)),
+            name: known.or(given),
             predefined,
             standing,
             fortran: usable

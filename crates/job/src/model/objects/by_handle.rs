@@ -173,7 +173,8 @@ fn named<S: Source>(reader: &Reader<'_, S>, kinds: &[Kind], name: &str) -> Vec<O
         }
         // Unreadable objects have no such name.
         let _ = reader.visit(*kind, &mut |_| true, &mut |object| {
-            if object.common().name.as_deref() == Some(name) {
+            let common = object.common();
+            if [&common.name, &common.given_name].iter().any(|one| one.as_deref() == Some(name)) {
                 found.push(object);
             }
         });

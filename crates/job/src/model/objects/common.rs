@@ -60,6 +60,9 @@ pub struct Common {
     /// The standard's name of a predefined object, otherwise the name set by the program.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
+    /// The name that the program gave to a predefined object, if it differs from the standard's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub given_name: Option<String>,
     /// Whether it is predefined.
     pub predefined: bool,
     /// Its state.
@@ -103,6 +106,7 @@ impl Common {
             kind,
             handle: Hex(handle),
             name: Some(name.to_owned()),
+            given_name: None,
             predefined: true,
             standing: if null { Lifetime::Null } else { Lifetime::Live },
             fortran: None,
@@ -126,16 +130,6 @@ impl Common {
     /// Whether a flag is set.
     pub fn has(&self, flag: Flag) -> bool {
         self.flags & flag.0 != 0
-    }
-
-    /// Returns a reference to this object.
-    pub fn reference(&self) -> Reference {
-        Reference {
-            identity: self.identity,
-            name: self.name.clone(),
-            predefined: self.predefined,
-            ..Reference::unknown(self.kind, self.handle.0, self.uid)
-        }
     }
 }
 

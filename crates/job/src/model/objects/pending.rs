@@ -4,6 +4,7 @@
 use super::common::Lifetime;
 use super::kind::{Hex, Kind};
 use super::reader::Reader;
+use super::reference::Reference;
 use super::scan::Entry;
 use super::{communicator, datatype, request};
 use mpi_abi::{Class, Moves, Properties, Start, constant};
@@ -21,18 +22,10 @@ const MOST_THREADS: u64 = 4096;
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Queue {
-    /// Its handle.
-    pub handle: Hex,
-    /// Unique id within the process.
-    pub uid: u64,
-    /// Equal on all its processes.
-    pub identity: Hex,
-    /// Its name, or empty.
-    pub name: String,
+    /// The communicator.
+    pub comm: Reference,
     /// This process's rank in it.
     pub rank: Option<u32>,
-    /// Number of processes in the (local) group.
-    pub size: u32,
     /// Ranks in the world of the (local) group.
     pub members: Option<Vec<i64>>,
     /// Ranks in the world of the processes that can be sent to: the remote group of an intercommunicator.
@@ -60,10 +53,8 @@ pub struct Pending {
     pub tag: Option<i64>,
     /// Number of elements.
     pub count: u64,
-    /// The datatype's handle.
-    pub datatype: Hex,
-    /// Name of a predefined datatype.
-    pub datatype_name: Option<&'static str>,
+    /// The datatype; none if it is unknown, as is the number of elements.
+    pub datatype: Option<Reference>,
     /// Number of bytes to send, or size of the receive buffer; none if the datatype is unknown.
     pub bytes: Option<u64>,
     /// Address of the buffer; none for a blocking call, whose buffer is not recorded.
@@ -99,18 +90,18 @@ impl<S: Source> Reader<'_, S> {
 
     /// Whether a thread is in this collective on a communicator, or in a call that starts it: `MPI_Ibcast`
     /// counts as `MPI_Bcast`.
-    pub fn is_inside(&self, comm: Hex, operation: &str) -> Result<bool, Error> {
+    pub fn is_inside(&self, comm: &Reference, operation: &str) -> Result<bool, Error> {
         let inside = |call: &Call| {
             let function = call.open().and_then(|number| self.facts(number + 1));
-            call.object.get() == comm.0 && function.is_some_and(|function| enters(function, operation))
+            call.object.get() == comm.handle.0 && function.is_some_and(|function| enters(function, operation))
         };
         Ok(open_calls(self)?.iter().any(inside))
     }
 
     /// Returns how often the collective with this index in [`mpi_abi::COUNTED`] was entered on a
     /// communicator.
-    pub fn entered(&self, comm: Hex, collective: usize) -> Result<u32, Error> {
-        let Some(entry) = self.index(Kind::Communicator)?.by_handle(comm.0) else { return Ok(0) };
+    pub fn entered(&self, comm: &Reference, collective: usize) -> Result<u32, Error> {
+        let Some(entry) = self.entry_of(comm.uid)? else { return Ok(0) };
         let record = self.record::<Comm>(Kind::Communicator, entry.index)?.value;
         Ok(record.entered.get(collective).map_or(0, W32::get))
     }
@@ -136,8 +127,6 @@ fn open_calls<S: Source>(reader: &Reader<'_, S>) -> Result<Vec<Call>, Error> {
 
 fn queue<S: Source>(reader: &Reader<'_, S>, record: &Comm, calls: &[Call]) -> Result<Queue, Error> {
     let (handle, uid) = (record.head.handle.get(), record.head.uid.get());
-    let given = record.name.text().into_owned();
-    let known = reader.predefined().name(Kind::Communicator, handle);
     let members = communicator::members(reader, &record.members, record.size.get());
     let inter = record.head.flags.get() & Flag::INTER.0 != 0;
     let partners = if inter {
@@ -159,12 +148,8 @@ fn queue<S: Source>(reader: &Reader<'_, S>, record: &Comm, calls: &[Call]) -> Re
     let matched = matched.into_iter().filter(|entry| entry.life == Life::LIVE.0);
     let matched = matched.filter_map(|entry| reader.by_uid::<request::Message>(entry.uid).ok().flatten());
     Ok(Queue {
-        handle: Hex(handle),
-        uid,
-        identity: Hex(record.head.identity.get()),
-        name: if given.is_empty() { known.unwrap_or_default().to_owned() } else { given },
+        comm: reader.refer(Kind::Communicator, handle, uid),
         rank: Some(record.rank.get()).filter(|rank| *rank != u32::MAX),
-        size: record.size.get(),
         members,
         partners,
         sends,
@@ -223,8 +208,7 @@ fn of_request<S: Source>(reader: &Reader<'_, S>, record: &traffic::Request, way:
         peer: peer(reader, rank.get()),
         tag: tag(reader, with.get()),
         count,
-        datatype: Hex(datatype),
-        datatype_name: reader.predefined().name(Kind::Datatype, datatype),
+        datatype: request::datatype(reader, record),
         bytes: size.and_then(|size| size.checked_mul(count)),
         buffer: Some(Hex(record.buffer.get())),
         from: reader.code(record.called_from()),
@@ -258,8 +242,7 @@ fn of_call<S: Source>(reader: &Reader<'_, S>, call: &Call, way: Way) -> Option<P
         peer: peer(reader, rank.get() as u32),
         tag: tag(reader, with.get() as u32),
         count: if known { count } else { 0 },
-        datatype: Hex(if known { datatype } else { 0 }),
-        datatype_name: reader.predefined().name(Kind::Datatype, datatype).filter(|_| known),
+        datatype: reader.attached(Kind::Datatype, datatype, 0).filter(|_| known),
         bytes: size.and_then(|size| size.checked_mul(count)),
         function: Some(facts.name.clone()),
         request: None,

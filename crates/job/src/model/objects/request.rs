@@ -203,7 +203,8 @@ impl Build for Request {
     }
 }
 
-fn datatype<S: Source>(reader: &Reader<'_, S>, record: &traffic::Request) -> Option<Reference> {
+/// The datatype of a request's message.
+pub(super) fn datatype<S: Source>(reader: &Reader<'_, S>, record: &traffic::Request) -> Option<Reference> {
     reader.attached(Kind::Datatype, record.datatype.get(), record.datatype_uid.get())
 }
 
