@@ -12,6 +12,7 @@ use super::{calls, collective_objects, message_calls, raised, thread_level};
 use crate::model::locate::Locate;
 use crate::model::process::{Process, ThreadFacts};
 use crate::model::rank::{Rank, SymbolContext};
+use mpi_abi::Moves;
 use mpiscope_image::layout::State;
 use mpiscope_image::{Image, Source};
 
@@ -68,7 +69,11 @@ pub fn observe<S: Source>(rank: &Rank<'_, S>, context: &dyn Context) -> Observat
         last: None,
         communicators: communicators.list.into_iter().chain(on_objects).collect(),
     };
-    observation.post_blocking();
+    let receives = |name: &str| {
+        let moves = process.functions.named(name).map(|function| function.properties.moves);
+        matches!(moves, Some(Moves::RECEIVE | Moves::EXCHANGE))
+    };
+    observation.post_blocking(receives);
     observation
 }
 
@@ -108,13 +113,14 @@ impl Context for Nobody {
 }
 
 impl Observation {
-    /// Adds blocking receives to the posted ones, after those posted earlier.
-    fn post_blocking(&mut self) {
+    /// Adds blocking receives to the posted ones, after those posted earlier. `receives` tells whether a
+    /// function does so: a probe waits for a message too, but leaves it in the queue.
+    fn post_blocking(&mut self, receives: impl Fn(&str) -> bool) {
         let calls = self.threads.iter().filter_map(|thread| thread.call.as_ref());
-        let waiting = calls.filter(|call| !call.polling);
+        let waiting = calls.filter(|call| !call.polling && receives(&call.function));
         let needs = waiting.flat_map(|call| call.needs.iter().map(move |need| (call, need)));
         let blocking = needs.filter_map(|(call, need)| match need {
-            // A receive with a request is already listed; a probe consumes no message.
+            // A receive with a request is already listed.
             Need::Message(receive) if receive.order == u64::MAX => {
                 Some(Receive { place: call.place.as_deref().map(Box::from), ..receive.clone() })
             }

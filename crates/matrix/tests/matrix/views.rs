@@ -309,11 +309,12 @@ fn bound(subject: &Subject, library: &Library) -> Result<()> {
     let length = fs::read_to_string(job.path().join("length"))?;
     job.signal("go")?;
     job.finish()?;
-    ensure!(length == "1", "a tool in the process counted {length} messages");
+    ensure!(length == "1 0", "a tool in the process counted {length} messages");
     for (variable, object, rank, value) in [
         ("MPI_T_UMQ_LENGTH", "grid", 1, "1"),
         ("mpiscope_unexpected_messages", "grid", 1, "1"),
         ("mpiscope_unexpected_messages", "grid", 0, "0"),
+        ("mpiscope_unexpected_messages", "halves", 1, "0"),
         ("mpiscope_messages_sent", "grid", 0, "0 3"),
         ("mpiscope_bytes_sent", "grid", 0, "0 12"),
         ("mpiscope_comm_size", "MPI_COMM_WORLD", 1, "2"),

@@ -134,6 +134,10 @@ fn left(receiver: &Observation, comm: u64, mut senders: Vec<(u32, Outstanding)>)
             Some(receive.order).filter(|order| *order != u64::MAX),
         ));
     }
+    let partitioned = receiver.partitioned.iter().filter(|side| !side.sends && side.active);
+    for side in partitioned.filter(|side| side.comm == comm) {
+        posted.add(unexpected::Receive::new(Some(side.peer), Some(side.tag.cast_unsigned()), None));
+    }
     senders.sort_by_key(|(rank, _)| *rank);
     let waiting = senders.iter_mut().fold(0, |sum: u64, (rank, messages)| {
         posted.take_from(*rank, messages);
