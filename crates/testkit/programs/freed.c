@@ -64,6 +64,8 @@ static void operations(MPI_Request *reduction) {
 #if MPI_VERSION >= 4
     static int in, out;
     MPI_Allreduce_init(&in, &out, 1, MPI_INT, ops[0], MPI_COMM_SELF, MPI_INFO_NULL, reduction);
+    // Active or not, it keeps its operation.
+    MPI_Start(reduction);
 #endif
     MPI_Op_free(&ops[0]);
     MPI_Op_free(&ops[1]);
@@ -109,8 +111,10 @@ int main(int argc, char **argv) {
     cancel(&live);
     MPI_Comm_free(&kept);
     MPI_Type_free(&structure);
-    if (reduction != MPI_REQUEST_NULL)
+    if (reduction != MPI_REQUEST_NULL) {
+        MPI_Wait(&reduction, MPI_STATUS_IGNORE);
         MPI_Request_free(&reduction);
+    }
     say(dir, "gone", rank);
     wait_for(dir, "end");
     MPI_Finalize();

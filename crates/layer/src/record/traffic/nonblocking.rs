@@ -391,7 +391,9 @@ fn begin<A: Abi>(held: Held<false>, call: &Call<A>, request: &'static Request) {
     request.set_operation(held.next_operation());
     facts::request_told(held, || Operation::begun(request), call.since);
     let envelope = Envelope::of::<false>(request);
-    let (mut entry, mut order) = (0, request.order.get());
+    // A collective's entry is its reduction operation, the same at each start.
+    let kept = if kind == RequestKind::COLLECTIVE { request.entry.get() } else { 0 };
+    let (mut entry, mut order) = (kept, request.order.get());
     if kind.sends() && envelope.rank >= 0 {
         let data = Data { from: fortran_call_site::here(call), ..Data::of(request) };
         entry = facts::send_posted(held, envelope, request.bytes.get(), call.since, (send_flags(kind), data));
