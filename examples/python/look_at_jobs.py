@@ -27,7 +27,8 @@ def show(job: mpiscope.Job) -> None:
     report = job.report()
     print(f"  after {report.wall_s:.1f} s: {report.mpi_share or 0:.0%} in MPI, {report.bytes} bytes moved")
     for one in report.functions[:3]:
-        print(f"  {one.name}: {one.total.count} calls")
+        open_calls = f", {one.open} in progress" if one.open else ""
+        print(f"  {one.name}: {one.total.count} calls completed{open_calls}")
 
 
 def main() -> None:

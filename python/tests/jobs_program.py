@@ -74,6 +74,7 @@ def example(job):
     text = subprocess.run(words, stdout=subprocess.PIPE, universal_newlines=True, check=True).stdout
     assert "4 ranks" in text and "MPI_Recv (rank 3) at ring.c" in text and "deadlock: " in text, text
     assert "posted: 3 -> 0 on MPI_COMM_WORLD" in text, text
+    assert "MPI_Recv: 0 calls completed, 4 in progress" in text, text
 
 
 def end_of(ranks):

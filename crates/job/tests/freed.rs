@@ -1,7 +1,9 @@
 //! Freed objects, what MPI still holds of them, and what is pending, on generated images.
 
 use mpiscope_image::layout::{SectionKind, State};
-use mpiscope_image::objects::{Comm, Errhandler, Flag, Head, Info, Keyval as RawKeyval, Life, Op, uid};
+use mpiscope_image::objects::{
+    Comm, Datatype, Errhandler, Flag, Head, Info, Keyval as RawKeyval, Life, Op, uid,
+};
 use mpiscope_image::traffic::{Request, RequestKind};
 use mpiscope_job::Bytes;
 use mpiscope_job::model::objects::{self, ImageOnly, Kind, Lifetime, Reader};
@@ -236,4 +238,55 @@ fn only_what_was_made_from_the_world_has_ended_while_a_session_is_open() {
     sample.leaves_world();
     let [ended, live] = [Lifetime::Ended, Lifetime::Live];
     assert_eq!(look(&sample, all), [ended, ended, ended, live]);
+}
+
+#[test]
+fn a_blocking_receive_is_a_posted_one_and_a_probe_is_not() {
+    let sample = TestImage::new("posted", 0, 4);
+    solver(&sample);
+    for (function, posted) in
+        [("MPI_Recv", 1), ("MPI_Probe", 0), ("MPI_Mprobe", 0), ("MPI_Sendrecv_replace", 1)]
+    {
+        sample.enters(function, [COMM, MPI_INT, 1], 1, 7);
+        let image = open_fd(sample.fd.try_clone().unwrap(), "sample").unwrap();
+        let process = mpiscope_job::Process::read(&image, None).unwrap();
+        let rank = mpiscope_job::model::rank::Rank::new(&image, &process, &ImageOnly);
+        let observed = mpiscope_job::observation::of_messages(&rank);
+        assert_eq!(observed.posted.len(), posted, "{function}");
+        let plugin = look(&sample, |reader| reader.queues().unwrap()[0].receives.len());
+        assert_eq!(plugin, posted, "{function}");
+    }
+}
+
+#[test]
+fn a_predefined_object_that_the_program_named_keeps_the_standard_name_everywhere() {
+    const WORLD: u64 = 0x4400_0000;
+    let sample = TestImage::new("renamed", 0, 4);
+    sample.has_comm(WORLD, "my world", 4);
+    look(&sample, |reader| {
+        let world = reader.get::<objects::Communicator>(WORLD).unwrap().common;
+        let given = world.given_name.as_deref();
+        assert_eq!((world.name.as_deref(), given), (Some("MPI_COMM_WORLD"), Some("my world")));
+        assert_eq!(reader.refer_to(Kind::Communicator, WORLD).label(), "MPI_COMM_WORLD");
+        assert_eq!(reader.queues().unwrap()[0].comm.label(), "MPI_COMM_WORLD");
+    });
+}
+
+#[test]
+fn pending_operations_name_their_datatype_and_communicator_as_all_views_do() {
+    let sample = TestImage::new("named", 0, 4);
+    let comm = solver(&sample);
+    let (_, datatype) = sample.writer.new_record::<Datatype>(SectionKind::DATATYPES, 8).unwrap();
+    made(&sample, &datatype.head, SectionKind::DATATYPES, (1, 0xcc00_0000), "MPI_Type_contiguous");
+    let name = sample.writer.text(b"triple");
+    datatype.name.offset.set(name.offset.get());
+    datatype.name.len.set(name.len.get());
+    let receive = request(&sample, comm, 1, "MPI_Irecv", RequestKind::RECV);
+    receive.datatype.set(0xcc00_0000);
+    receive.datatype_uid.set(uid(SectionKind::DATATYPES, 1));
+    look(&sample, |reader| {
+        let queue = reader.queues().unwrap().remove(0);
+        let datatype = queue.receives[0].datatype.as_ref().map(objects::Reference::label);
+        assert_eq!((queue.comm.label().as_str(), datatype.as_deref()), ("\"solver\"", Some("\"triple\"")));
+    });
 }

@@ -322,6 +322,7 @@ mod tests {
             let function = |name: &str, time_s: f64| FunctionReport {
                 name: name.into(),
                 total: Calls { count: 1, time_s: Some(time_s), ..Calls::default() },
+                open: 0,
                 min: Default::default(),
                 max: Default::default(),
             };

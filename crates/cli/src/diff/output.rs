@@ -242,6 +242,7 @@ mod tests {
                         time_s: Some(waited + 0.01 * number as f64),
                         ..Calls::default()
                     },
+                    open: 0,
                     min: Default::default(),
                     max: Default::default(),
                 }];
@@ -264,6 +265,7 @@ mod tests {
             report.functions = vec![FunctionReport {
                 name: "MPI_Barrier".into(),
                 total: Calls { count: 1, time_s: Some(waited), ..Calls::default() },
+                open: 0,
                 min: Default::default(),
                 max: Default::default(),
             }];

@@ -35,7 +35,7 @@ fn functions(report: &JobReport) -> Table {
     if !report.times {
         let mut table = Table::new(&["  FUNCTION", "CALLS", "BYTES"]).numbers(&[1, 2]);
         for f in report.functions.iter().take(MOST_FUNCTIONS) {
-            table.push(vec![format!("  {}", f.name), calls(report, f), bytes(f.total.bytes)]);
+            table.push(vec![format!("  {}", f.name), calls(f), bytes(f.total.bytes)]);
         }
         return table;
     }
@@ -58,7 +58,7 @@ fn functions(report: &JobReport) -> Table {
     for f in report.functions.iter().take(MOST_FUNCTIONS) {
         table.push(vec![
             format!("  {}", f.name),
-            calls(report, f),
+            calls(f),
             time_of_calls(f.total.time_s, f.total.estimated),
             f.total.time_s.map_or_else(dash, |time| percent(time, all)),
             f.min.time_s.map_or_else(dash, duration),

@@ -213,7 +213,7 @@ fn table(report: &JobReport) -> Table {
     if !report.times {
         let mut table = Table::new(&["  function", "calls", "bytes"]).numbers(&[1, 2]);
         for f in report.functions.iter().take(MOST_FUNCTIONS) {
-            table.push(vec![format!("  {}", f.name), calls(report, f), render::bytes(f.total.bytes)]);
+            table.push(vec![format!("  {}", f.name), calls(f), render::bytes(f.total.bytes)]);
         }
         return table;
     }
@@ -228,7 +228,7 @@ fn table(report: &JobReport) -> Table {
         let dash = || "-".to_owned();
         table.push(vec![
             format!("  {}", f.name),
-            calls(report, f),
+            calls(f),
             time_of_calls(f.total.time_s, f.total.estimated),
             f.total.time_s.map_or_else(dash, |_| format!("{share:.1}")),
             f.min.time_s.map_or_else(dash, duration),
@@ -242,8 +242,8 @@ fn table(report: &JobReport) -> Table {
 }
 
 /// Formats the number of completed calls and of calls still open at the end.
-pub fn calls(report: &JobReport, f: &FunctionReport) -> String {
-    match (f.total.count, report.open_calls_of(&f.name)) {
+pub fn calls(f: &FunctionReport) -> String {
+    match (f.total.count, f.open) {
         (count, 0) => count.to_string(),
         (0, open) => format!("{open} open"),
         (count, open) => format!("{count} + {open} open"),

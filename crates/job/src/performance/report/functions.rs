@@ -40,5 +40,6 @@ fn function(name: &str, ranks: &[RankReport]) -> FunctionReport {
     let by_time = |a: &Extreme, b: &Extreme| a.seconds().total_cmp(&b.seconds());
     let min = per_rank.iter().copied().min_by(by_time).unwrap_or_default();
     let max = per_rank.iter().rev().copied().max_by(by_time).unwrap_or_default();
-    FunctionReport { name: name.to_owned(), total, min, max }
+    let open = ranks.iter().flat_map(RankReport::open_calls).filter(|call| **call == name).count();
+    FunctionReport { name: name.to_owned(), total, open, min, max }
 }

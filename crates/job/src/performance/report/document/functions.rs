@@ -11,6 +11,8 @@ pub struct FunctionReport {
     pub name: String,
     /// Sums over the ranks; the time includes calls that were open at the end.
     pub total: Calls,
+    /// Number of calls that were open at the end, in all threads of all ranks. They are not among the completed ones.
+    pub open: usize,
     /// The rank with the least time.
     pub min: Extreme,
     /// The rank with the most time.

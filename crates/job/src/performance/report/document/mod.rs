@@ -189,9 +189,4 @@ impl JobReport {
         };
         total(self.ranks.iter().map(of_rank))
     }
-
-    /// Returns how many calls of a function were open at the end, over all threads of all ranks.
-    pub fn open_calls_of(&self, function: &str) -> usize {
-        self.ranks.iter().flat_map(RankReport::open_calls).filter(|call| **call == function).count()
-    }
 }
