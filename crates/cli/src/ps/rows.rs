@@ -3,6 +3,7 @@
 
 use crate::render::{Table, age, or_dash, span};
 use mpiscope_job::Members;
+use mpiscope_job::model::objects::Reference;
 use mpiscope_job::model::rank_status::{CallStatus, PeerRank, RankStatus, ThreadStatus};
 use mpiscope_job::observation::is_stopped;
 
@@ -129,9 +130,9 @@ pub fn call_cells(thread: Option<&ThreadStatus>) -> Vec<String> {
         of(&|c| Some(if c.torn { format!("{}?", c.function) } else { c.function.clone() })),
         of(&peers),
         of(&|c| c.tag.as_deref().map(short)),
-        of(&|c| c.object.as_ref().map(|object| unnamed(&object.label()))),
+        of(&|c| c.object.as_ref().map(called)),
         of(&|c| c.count.map(|n| n.to_string())),
-        of(&|c| c.datatype.as_ref().map(|datatype| unnamed(&datatype.label()))),
+        of(&|c| c.datatype.as_ref().map(called)),
         of(&|c| c.place.clone()),
     ]
 }
@@ -142,6 +143,15 @@ pub fn short(name: &str) -> String {
     name.to_owned()
 }
 
+/// Returns an object's name as all views show it, except that well-known names are shortened and addresses removed.
+fn called(object: &Reference) -> String {
+    match (&object.name, object.label()) {
+        (Some(_), label) if object.predefined => short(&label),
+        (Some(_), label) => label,
+        (None, label) => unnamed(&label),
+    }
+}
+
 /// Removes handles that are addresses: they differ between processes and would keep equal rows apart.
 fn unnamed(name: &str) -> String {
     match name.split_once("0x") {
@@ -150,7 +160,7 @@ fn unnamed(name: &str) -> String {
             let size = digits.split_once(' ').map_or("", |(_, size)| size);
             format!("{before}unnamed {size}").trim_end().to_owned()
         }
-        _ => short(name),
+        _ => name.to_owned(),
     }
 }
 
@@ -175,6 +185,7 @@ fn peer(peer: &PeerRank) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use mpiscope_job::model::objects::Kind;
 
     #[test]
     fn addresses_are_hidden_and_small_handles_are_shown() {
@@ -183,7 +194,17 @@ mod tests {
         assert_eq!(unnamed("Win 0x5598d593d4c0"), "Win unnamed");
         assert_eq!(unnamed("0x84000001 (size 2)"), "0x84000001 (size 2)");
         assert_eq!(unnamed("derived 0xcc000000"), "derived");
-        assert_eq!(unnamed("MPI_COMM_WORLD"), "WORLD");
+    }
+
+    #[test]
+    fn a_name_that_the_program_chose_is_shown_as_it_is() {
+        let of = |name: &str, predefined| {
+            let comm = Reference::unknown(Kind::Communicator, 0x5598_d593_d4c0, 1);
+            called(&Reference { name: Some(name.into()), predefined, ..comm })
+        };
+        assert_eq!(of("MPI_COMM_WORLD", true), "WORLD");
+        assert_eq!(of("box 0x5598d593d4c0 (a)", false), "\"box 0x5598d593d4c0 (a)\"");
+        assert_eq!(of("MPI_COMM_WORLD", false), "\"MPI_COMM_WORLD\"");
     }
 
     #[test]
