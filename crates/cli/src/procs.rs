@@ -61,7 +61,7 @@ pub struct Options {
 pub struct Whose {
     /// Also follow tables to processes of these users (numeric user ids, or `all`); the default is only the
     /// owner of the named processes
-    #[arg(long, value_name = "ID,…|all")]
+    #[arg(long, value_name = "ID,...|all")]
     user: Option<Users>,
 }
 

@@ -76,7 +76,7 @@ fn without_values(text: &str) -> String {
                     out.push(c);
                 }
                 if c == '=' && !skipping {
-                    out.push('…');
+                    out.push_str("...");
                     skipping = true;
                 }
             }
@@ -133,7 +133,7 @@ fn without_addresses(text: &str) -> String {
             out.push_str(before);
             out.push_str(mark);
             if digits > 0 {
-                out.push('…');
+                out.push_str("...");
             }
             rest = &tail[digits..];
         }
@@ -159,7 +159,7 @@ mod tests {
         answers.push(answer("w", 1, "#0  0xabc in write ()"));
         let lines = lines(&answers);
         assert_eq!(lines[0], "ranks [0,2-5] (5 processes)");
-        assert_eq!(lines[1], "  #0  0x… in poll () from /lib/libc.so");
+        assert_eq!(lines[1], "  #0  0x... in poll () from /lib/libc.so");
         assert_eq!(lines[4], "rank 1 (1 process)");
         assert_eq!(lines[5], "  #0  0xabc in write ()");
     }
@@ -169,7 +169,7 @@ mod tests {
         let stack = |rank: u32| format!("#0  poll (timeout=-1)\n#1  work (rank={rank}, n=3) at a.c:3");
         let answers = [answer("w", 0, &stack(0)), answer("w", 1, &stack(1))];
         let lines = lines(&answers);
-        assert_eq!(lines[1..3], ["  #0  poll (timeout=-1)", "  #1  work (rank=…, n=…) at a.c:3"]);
+        assert_eq!(lines[1..3], ["  #0  poll (timeout=-1)", "  #1  work (rank=..., n=...) at a.c:3"]);
     }
 
     #[test]
@@ -181,8 +181,8 @@ mod tests {
         let lines = lines(&answers);
         let wanted = [
             "ranks [0-1] (2 processes)",
-            "    * frame #0: 0x… a`work(rank=…, n=…) at a.c:3:5",
-            "      frame #1: 0x… a`_start",
+            "    * frame #0: 0x... a`work(rank=..., n=...) at a.c:3:5",
+            "      frame #1: 0x... a`_start",
             "",
             "rank 2 (1 process)",
             "  (no output)",

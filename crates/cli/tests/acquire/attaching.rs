@@ -24,7 +24,7 @@ pub fn one_command_in_all_ranks_shows_equal_stacks_once() {
     let printed = text(&output.stdout);
     assert_eq!(output.status.code(), Some(0), "{printed}{}", text(&output.stderr));
     assert!(printed.contains("ranks [0-3] (4 processes)"), "{printed}");
-    assert!(printed.contains("0x… in main ("), "{printed}");
+    assert!(printed.contains("0x... in main ("), "{printed}");
     // The script is loaded, gdb prints no warnings, and no stack contains the layer.
     let output =
         mpiscope(&["attach", &pid, "--batch", "python print('filter', 'mpiscope' in gdb.frame_filters)"]);

@@ -127,7 +127,7 @@ const MOST_NAMED: usize = 8;
 
 fn nobody(parts: &Parts) -> String {
     let named: Vec<&str> = parts.hosts.iter().take(MOST_NAMED).map(String::as_str).collect();
-    let more = if named.len() < parts.hosts.len() { ", …" } else { "" };
+    let more = if named.len() < parts.hosts.len() { ", ..." } else { "" };
     format!(
         "{}: none of its processes is on its hosts ({}{more}): it runs without the layer, or has ended",
         parts.name,

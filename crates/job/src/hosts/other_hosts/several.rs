@@ -72,7 +72,7 @@ const MOST_NAMED: usize = 4;
 impl One {
     /// Describes its names and hosts.
     fn shown(&self, scheduled: &str) -> String {
-        let more = if self.hosts.len() > MOST_NAMED { ", …" } else { "" };
+        let more = if self.hosts.len() > MOST_NAMED { ", ..." } else { "" };
         let hosts: Vec<&str> = self.hosts.iter().take(MOST_NAMED).map(String::as_str).collect();
         let names: Vec<String> = match self.names.len() {
             1 => self.names.iter().map(|name| format!("{scheduled}:{name}")).collect(),

@@ -23,7 +23,7 @@ pub enum Error {
     /// No source knows the process.
     #[error(
         "process {pid} ({}) does not belong to any MPI job that can be found: neither it nor a descendant has an \
-         MPI2DD_info with tables, a filled MPIR_proctable or an image. Start the job with `mpiscope run mpirun …`",
+         MPI2DD_info with tables, a filled MPIR_proctable or an image. Start the job with `mpiscope run mpirun ...`",
         name.display()
     )]
     #[allow(missing_docs)]

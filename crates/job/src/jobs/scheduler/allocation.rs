@@ -102,7 +102,7 @@ const MOST_NAMED: usize = 8;
 fn few(tasks: &[String]) -> String {
     let named: Vec<&str> = tasks.iter().take(MOST_NAMED).map(String::as_str).collect();
     let more = tasks.len() - named.len();
-    if more == 0 { named.join(", ") } else { format!("{}, … ({more} more)", named.join(", ")) }
+    if more == 0 { named.join(", ") } else { format!("{}, ... ({more} more)", named.join(", ")) }
 }
 
 impl Row {

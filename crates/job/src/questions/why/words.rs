@@ -255,7 +255,7 @@ impl<'a> Words<'a> {
                 break;
             }
         }
-        let more = if places.len() > MOST_GROUPS { ", …" } else { "" };
+        let more = if places.len() > MOST_GROUPS { ", ..." } else { "" };
         places.truncate(MOST_GROUPS);
         if places.is_empty() { String::new() } else { format!(" at {}{more}", places.join(", ")) }
     }

@@ -100,7 +100,7 @@ impl Case<'_> {
         let mut links: Vec<String> =
             ring.iter().take(MOST_LINKS).map(|rank| self.words.rank(*rank)).collect();
         if ring.len() > MOST_LINKS {
-            links.push(format!("… {} more …", ring.len() - MOST_LINKS));
+            links.push(format!("... {} more ...", ring.len() - MOST_LINKS));
         }
         links.extend(ring.first().map(|first| self.words.rank(*first)));
         let what = match ring.len() {
