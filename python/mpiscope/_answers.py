@@ -251,6 +251,8 @@ class CorePendingRequest(Record):
     fortran: Optional[int]
     #: The call that freed it.
     freed: Optional[CoreCallSite]
+    #: The name that the program gave to a predefined object, if it differs from the standard's.
+    given_name: Optional[str]
     #: Its C handle.
     handle: str
     #: Equal on all processes that share the object; zero if it is local to this process.
@@ -605,6 +607,8 @@ class InspectCommunicator(Record):
     fortran: Optional[int]
     #: The call that freed it.
     freed: Optional[InspectCallSite]
+    #: The name that the program gave to a predefined object, if it differs from the standard's.
+    given_name: Optional[str]
     #: Groups obtained from it.
     groups: Rows[InspectReference]
     #: Its C handle.
@@ -695,6 +699,8 @@ class InspectDatatype(Record):
     fortran: Optional[int]
     #: The call that freed it.
     freed: Optional[InspectCallSite]
+    #: The name that the program gave to a predefined object, if it differs from the standard's.
+    given_name: Optional[str]
     #: Its C handle.
     handle: str
     #: Number of handles of it that the program must free.
@@ -759,6 +765,8 @@ class InspectErrhandler(Record):
     freed: Optional[InspectCallSite]
     #: Address of the program's function; zero for a predefined one.
     function: str
+    #: The name that the program gave to a predefined object, if it differs from the standard's.
+    given_name: Optional[str]
     #: Its C handle.
     handle: str
     #: Number of handles of it that the program must free.
@@ -813,6 +821,8 @@ class InspectFile(Record):
     fortran_unasked: bool
     #: The call that freed it.
     freed: Optional[InspectCallSite]
+    #: The name that the program gave to a predefined object, if it differs from the standard's.
+    given_name: Optional[str]
     #: Its C handle.
     handle: str
     #: The pairs of that info at that time.
@@ -862,6 +872,8 @@ class InspectGroup(Record):
     fortran: Optional[int]
     #: The call that freed it.
     freed: Optional[InspectCallSite]
+    #: The name that the program gave to a predefined object, if it differs from the standard's.
+    given_name: Optional[str]
     #: Its C handle.
     handle: str
     #: Number of handles of it that the program must free.
@@ -916,6 +928,8 @@ class InspectInfo(Record):
     fortran: Optional[int]
     #: The call that freed it.
     freed: Optional[InspectCallSite]
+    #: The name that the program gave to a predefined object, if it differs from the standard's.
+    given_name: Optional[str]
     #: Its C handle.
     handle: str
     #: Equal on all processes that share the object; zero if it is local to this process.
@@ -965,6 +979,8 @@ class InspectKeyval(Record):
     fortran: Optional[int]
     #: The call that freed it.
     freed: Optional[InspectCallSite]
+    #: The name that the program gave to a predefined object, if it differs from the standard's.
+    given_name: Optional[str]
     #: Its C handle.
     handle: str
     #: Equal on all processes that share the object; zero if it is local to this process.
@@ -1044,6 +1060,8 @@ class InspectMessage(Record):
     fortran: Optional[int]
     #: The call that freed it.
     freed: Optional[InspectCallSite]
+    #: The name that the program gave to a predefined object, if it differs from the standard's.
+    given_name: Optional[str]
     #: Its C handle.
     handle: str
     #: Equal on all processes that share the object; zero if it is local to this process.
@@ -1165,6 +1183,8 @@ class InspectOne(Record):
     freed: Optional[InspectCallSite]
     #: Address of the program's function; zero for a predefined operation.
     function: Optional[str]
+    #: The name that the program gave to a predefined object, if it differs from the standard's.
+    given_name: Optional[str]
     #: Groups obtained from it.
     groups: Optional[Rows[InspectReference]]
     #: Its C handle.
@@ -1307,6 +1327,8 @@ class InspectOp(Record):
     freed: Optional[InspectCallSite]
     #: Address of the program's function; zero for a predefined operation.
     function: str
+    #: The name that the program gave to a predefined object, if it differs from the standard's.
+    given_name: Optional[str]
     #: Its C handle.
     handle: str
     #: Equal on all processes that share the object; zero if it is local to this process.
@@ -1444,6 +1466,8 @@ class InspectRequest(Record):
     fortran: Optional[int]
     #: The call that freed it.
     freed: Optional[InspectCallSite]
+    #: The name that the program gave to a predefined object, if it differs from the standard's.
+    given_name: Optional[str]
     #: Its C handle.
     handle: str
     #: Equal on all processes that share the object; zero if it is local to this process.
@@ -1527,6 +1551,8 @@ class InspectSession(Record):
     fortran: Optional[int]
     #: The call that freed it.
     freed: Optional[InspectCallSite]
+    #: The name that the program gave to a predefined object, if it differs from the standard's.
+    given_name: Optional[str]
     #: Groups created from it.
     groups: Rows[InspectReference]
     #: Its C handle.
@@ -1653,6 +1679,8 @@ class InspectWindow(Record):
     fortran: Optional[int]
     #: The call that freed it.
     freed: Optional[InspectCallSite]
+    #: The name that the program gave to a predefined object, if it differs from the standard's.
+    given_name: Optional[str]
     #: Its C handle.
     handle: str
     #: The pairs of that info at that time.
@@ -2243,6 +2271,8 @@ class ReportFunctionReport(Record):
     min: ReportExtreme
     #: Name of the function.
     name: str
+    #: Number of calls that were open at the end, in all threads of all ranks. They are not among the completed ones.
+    open: int
     #: Sums over the ranks; the time includes calls that were open at the end.
     total: ReportCalls
 

@@ -244,6 +244,23 @@ fn every_module_named_in_the_text_exists() {
     assert!(seen > 10, "only {seen} modules were found in the text");
 }
 
+/// A terminal of the locale C shows no other characters.
+#[test]
+fn messages_mark_omissions_with_ascii_dots() {
+    let mut files = Vec::new();
+    for name in ["cli", "job", "layer", "target", "debugger-host"] {
+        sources(&paths::workspace().join("crates").join(name).join("src"), &mut files);
+    }
+    // It reads the commands of the documentation, which marks omissions in its own way.
+    files.retain(|file| !file.ends_with("documented.rs"));
+    assert!(files.len() > 300, "only {} files", files.len());
+    for file in files {
+        let text = fs::read_to_string(&file).expect("a source");
+        let is_message = |line: &&str| line.contains('…') && !line.trim_start().starts_with("//");
+        assert_eq!(text.lines().find(is_message), None, "{}", file.display());
+    }
+}
+
 #[test]
 fn a_path_to_another_floor_is_found_in_every_notation() {
     let found = |code: &str, depth| {
