@@ -296,7 +296,7 @@ codes! {
         UNTOLD = 256 => "not reported by the library",
         /// A probe call had waited for it: see [`Entry::probed`].
         WAITED_IN_PROBE = 512 => "waited for in a probe",
-        /// Nonblocking buffered send: completes without its receive.
+        /// Nonblocking buffered send, or a send that the program asked to cancel: completes without its receive.
         BUFFERED = 1024 => "buffered",
         /// The elements follow one another without gaps, from [`Entry::buffer`] on.
         GAPLESS = 2048 => "without gaps",

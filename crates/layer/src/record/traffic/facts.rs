@@ -255,6 +255,14 @@ pub fn send_cancelled(held: &State, to: Envelope, entry: u64, at: u64) {
     never_arrives(held, to, entry, at, EntryFlag::CANCELLED);
 }
 
+/// The program requested the cancellation of a send: it completes, as a buffered one does, whatever the receiver does.
+#[cold]
+pub fn send_no_longer_waits(held: &State, entry: u64) {
+    if let Some(entry) = held.ledger.sent.entry(&held.totals.ledger_sent, entry) {
+        entry.seq.write(|| entry.flags.set(entry.flags.get() | EntryFlag::BUFFERED.0));
+    }
+}
+
 /// The program requested the cancellation of a send and has freed its request. It is unknown whether the
 /// message arrives, so it does not count as one that must be received.
 #[cold]

@@ -459,8 +459,16 @@ pub fn after_free<A: Abi>(call: &Call<A>, result: c_int, _: *mut A::Handle) {
 
 /// `MPI_Cancel`.
 pub fn cancel<A: Abi>(_: &Call<A>, result: c_int, request: *const A::Handle) {
-    if result == A::SUCCESS {
-        flag(scratch::pointed(request), Flag::CANCELLED);
+    if result != A::SUCCESS {
+        return;
+    }
+    let handle = scratch::pointed(request);
+    flag(handle, Flag::CANCELLED);
+    if let Some(held) = hold()
+        && let Some(request) = held.requests.find(handle).filter(|request| request.is(Flag::CANCELLED))
+        && RequestKind(request.kind.get()).sends()
+    {
+        facts::send_no_longer_waits(&held, request.entry.get());
     }
 }
 
