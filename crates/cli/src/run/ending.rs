@@ -11,7 +11,6 @@ use mpiscope_job::jobs::evidence::ProcessEnd;
 use mpiscope_job::model::process::Ending;
 use mpiscope_job::{JobReport, RankSet};
 use std::fs::File;
-use std::path::Path;
 use std::time::Duration;
 
 /// How long the next host may take to deliver its part when hosts share a folder but have no connection.
@@ -107,18 +106,15 @@ fn sent(parts: &[FromHost]) -> usize {
     parts.iter().filter_map(|part| part.evidence.as_ref().ok()).map(|part| part.manifest.processes).sum()
 }
 
-/// Saves the local data to a temporary file and passes it to `used`.
+/// Saves the local data to a temporary file without a name and passes it to `used`.
 fn kept(
     collector: &Collector,
     job: &str,
-    used: impl FnOnce(&Path) -> Result<(), String>,
+    used: impl FnOnce(&File) -> Result<(), String>,
 ) -> Result<(), String> {
-    let folder = tempfile::tempdir().map_err(|why| why.to_string())?;
-    let file = folder.path().join("evidence");
-    let saved = evidence::keep_all(job, &collector.ends(), &[], &file);
-    match saved && evidence::add(&collector.seen(), &file) {
-        true => used(&file),
-        false => Err("nothing can be saved".to_owned()),
+    match evidence::at_the_end(job, &collector.ends(), &collector.seen()) {
+        Some(file) => used(&file),
+        None => Err("nothing can be saved".to_owned()),
     }
 }
 

@@ -22,11 +22,11 @@ use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read, Seek};
 use std::net::{IpAddr, TcpListener, TcpStream};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
-use tempfile::NamedTempFile;
 
 /// Hosts send a message every second; a host that has been silent for this long is lost.
 pub const SILENCE: Duration = Duration::from_secs(8);
@@ -311,8 +311,8 @@ fn hear(mut host: Sealed, job: &str, shared: &Shared) {
 fn hear_host(mut host: Sealed, from: Identity, job: &str, shared: &Shared) {
     let Ok(at) = greet(&mut host, from, job, shared) else { return };
     let outcome = listen(&mut host, at, shared).map_err(|why| reason(&why));
-    // Opened outside the lock. The file stays open from now on and may lose its name.
-    let outcome = outcome.and_then(|file| evidence::open(file.path()).map_err(|why| why.to_string()));
+    // Opened outside the lock.
+    let outcome = outcome.and_then(opened);
     shared.change(at, |known| {
         // A host that came again has another connection by now.
         known.outcome.get_or_insert(outcome);
@@ -359,7 +359,7 @@ fn ask(host: &mut Sealed) -> io::Result<(u64, Offset)> {
 }
 
 /// Handles messages until the evidence has arrived.
-fn listen(host: &mut Sealed, at: usize, shared: &Shared) -> io::Result<NamedTempFile> {
+fn listen(host: &mut Sealed, at: usize, shared: &Shared) -> io::Result<File> {
     host.patience(SILENCE)?;
     let mut timed = Instant::now();
     // Looks requested before the host connected do not concern it.
@@ -407,7 +407,12 @@ fn saw(host: &mut Sealed, len: u64, at: usize, shared: &Shared) -> io::Result<Re
         return Ok(Err("none of its ranks could be read".to_owned()));
     }
     let file = take(host, len, at, shared)?;
-    Ok(evidence::open(file.path()).map_err(|why| why.to_string()))
+    Ok(opened(file))
+}
+
+/// Opens what a host sent.
+fn opened(file: File) -> Result<Evidence, String> {
+    evidence::read(Path::new("what it sent"), Box::new(file)).map_err(|why| why.to_string())
 }
 
 fn reason(why: &io::Error) -> String {
@@ -424,8 +429,9 @@ fn timed_out(why: &io::Error) -> bool {
     matches!(why.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut)
 }
 
-fn take(host: &mut Sealed, len: u64, at: usize, shared: &Shared) -> io::Result<NamedTempFile> {
-    let mut file = NamedTempFile::new()?;
+fn take(host: &mut Sealed, len: u64, at: usize, shared: &Shared) -> io::Result<File> {
+    // Without a name, so that nothing of it remains if this process is killed.
+    let mut file = tempfile::tempfile()?;
     let mut left = len;
     let mut buffer = vec![0; 64 << 10];
     while left > 0 {
@@ -439,7 +445,7 @@ fn take(host: &mut Sealed, len: u64, at: usize, shared: &Shared) -> io::Result<N
         left = left.saturating_sub(n as u64);
         shared.change(at, |_| ());
     }
-    File::rewind(file.as_file_mut())?;
+    file.rewind()?;
     Ok(file)
 }
 
