@@ -19,7 +19,7 @@ use problems::{Rest, findings, leaks};
 use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::fs::File;
-use std::io::{self, Write as _};
+use std::io::{self, IsTerminal, Write as _};
 use std::path::{Path, PathBuf};
 
 pub use ends::ended_badly;
@@ -50,11 +50,24 @@ pub struct Scope {
     pub others: Vec<FromHost>,
 }
 
+impl Scope {
+    /// Whether a wrapper was killed before it could tell how its program ended.
+    fn wrappers_were_killed(&self) -> bool {
+        !self.whole && self.ends.iter().any(|(_, end)| end.ending.is_none())
+    }
+
+    fn seen(&self) -> nobody::Seen {
+        let lost = self.others.iter().any(|other| other.evidence.is_err());
+        nobody::Seen { whole: self.whole, ending: self.ending, lost }
+    }
+}
+
 /// Writes `report.json` and an evidence file, and prints the report to `screen`, or to standard error if that
-/// fails. Errors are reported but never change the program's exit status.
+/// fails. After `MPI_Abort` Hydra's proxies kill the wrappers and end, and nobody passes on what is printed: without
+/// `report.json`, the report then also goes to a file in the current directory. Errors are reported but never change the program's exit status.
 pub fn deliver(options: &Options, job: &str, report: JobReport, scope: Scope, screen: Option<File>) {
     let mut written = None;
-    let document = nobody::document(&report, (scope.whole, scope.ending), &options.program);
+    let document = nobody::document(&report, scope.seen(), &options.program);
     if let Some(dir) = &options.out {
         match write_json(dir, &document, &scope) {
             Ok(path) => written = Some(path),
@@ -80,10 +93,21 @@ pub fn deliver(options: &Options, job: &str, report: JobReport, scope: Scope, sc
     text.push(b'\n');
     // Written in one piece so that output of ranks does not interleave; a closed standard error is not an
     // error.
+    let is_lost = screen.as_ref().is_none_or(|screen| !lasts(screen)) && scope.wrappers_were_killed();
     let shown = screen.is_some_and(|mut screen| screen.write_all(&text).is_ok());
     if !shown {
         let _closed = io::stderr().lock().write_all(&text);
     }
+    if is_lost && written.is_none() {
+        let file = file_name(&report, &scope, &format!("mpiscope-report-{job}"), "txt");
+        // There is nowhere left to report a failure.
+        let _unread = whole_file::replace(Path::new(&file), &text);
+    }
+}
+
+/// Whether what is written there remains without anyone who passes it on.
+fn lasts(screen: &File) -> bool {
+    screen.is_terminal() || screen.metadata().is_ok_and(|about| about.is_file())
 }
 
 /// Returns the name of an output file. Only the host with rank 0 writes `report.json` itself: other hosts of
@@ -114,7 +138,7 @@ fn lines(
     let short = |line: String| Block::Line(shorten(&line, 2 * terminal.width - MARGIN));
     let mut head = vec![short(format!("mpiscope: {}", report.command))];
     if report.ranks.is_empty() {
-        head.extend(nobody::lines(report, (scope.whole, scope.ending), command).into_iter().map(Block::Line));
+        head.extend(nobody::lines(report, scope.seen(), command).into_iter().map(Block::Line));
     } else {
         head.extend(overview(report).into_iter().map(short));
         head.push(table(report).into());
