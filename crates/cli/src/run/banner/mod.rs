@@ -24,6 +24,9 @@ use std::path::{Path, PathBuf};
 
 pub use ends::ended_badly;
 
+/// The file of the report in the directory of `--out`.
+pub const REPORT: &str = "report.json";
+
 /// Upper limit on the lines of the report.
 const MOST_LINES: usize = 20;
 /// Lines always available for abnormal ends, leaks and notes.
@@ -119,7 +122,8 @@ fn file_name(report: &JobReport, scope: &Scope, stem: &str, extension: &str) -> 
 }
 
 fn write_json(dir: &Path, report: &JobReport, scope: &Scope) -> Result<PathBuf> {
-    let name = file_name(report, scope, "report", "json");
+    let (stem, extension) = REPORT.split_once('.').unwrap_or((REPORT, ""));
+    let name = file_name(report, scope, stem, extension);
     let path = dir.join(&name);
     let mut json = serde_json::to_vec_pretty(report)?;
     json.push(b'\n');

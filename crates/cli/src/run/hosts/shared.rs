@@ -79,6 +79,11 @@ impl Shared {
         &self.folder
     }
 
+    /// Returns the file of this host's part.
+    pub fn file(&self) -> &Path {
+        &self.file
+    }
+
     /// Puts the part of this host into the folder.
     ///
     /// # Errors

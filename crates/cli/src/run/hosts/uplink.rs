@@ -26,6 +26,14 @@ const HEARTBEAT: Duration = Duration::from_secs(1);
 /// Interval between attempts to reconnect.
 const RECONNECT_INTERVAL: Duration = Duration::from_secs(5);
 
+/// The error if the gatherer was connected and has ended.
+const GONE: &str = "`mpiscope run` in front of the launcher has ended";
+
+/// Whether an error of [`Uplink::deliver`] says that the gatherer has ended.
+pub fn is_gone(why: &io::Error) -> bool {
+    why.kind() == io::ErrorKind::ConnectionAborted
+}
+
 /// Whether a process gathers.
 pub fn wanted() -> bool {
     env::var_os(PLACE).is_some() && env::var_os(SECRET).is_some()
@@ -58,6 +66,11 @@ impl Told {
         let mut state = self.state();
         state.1 = now;
         state.0
+    }
+
+    /// Whether a gatherer is connected.
+    pub fn is_connected(&self) -> bool {
+        self.state().0
     }
 
     fn connected(&self, is: bool) {
@@ -145,12 +158,12 @@ fn keep(
     news: &Receiver<News>,
 ) -> io::Result<()> {
     let others = Others { job, announced: None };
-    let mut line = Line { others, seen, told, said: None, news, ranks: Vec::new() };
+    let mut line = Line { others, seen, told, said: None, news, ranks: Vec::new(), reached: None };
     // If the first connection fails, later ones will too.
     let mut up = line.begin(place, secret)?;
     loop {
         let why = match line.talk(&mut up) {
-            Ok(Some(file)) => return send(&mut up, &file),
+            Ok(Some(file)) => return send(&mut up, &file).map_err(|why| line.undelivered(why)),
             Ok(None) => return Ok(()),
             Err(why) if is_answer(&why) => return Err(why),
             Err(why) => why,
@@ -160,7 +173,7 @@ fn keep(
             match news.recv_timeout(RECONNECT_INTERVAL) {
                 Ok(News::Ranks(now)) => line.ranks = now,
                 Ok(News::Evidence(file)) => {
-                    let mut up = line.begin(place, secret).map_err(|_| why)?;
+                    let mut up = line.begin(place, secret).map_err(|_| line.undelivered(why))?;
                     message::send(&mut up, &Message::Alive(line.ranks.clone()))?;
                     answer(&mut up, &mut line.others)?;
                     return send(&mut up, &file);
@@ -189,6 +202,8 @@ struct Line<'a> {
     said: Option<Progress>,
     news: &'a Receiver<News>,
     ranks: Vec<u32>,
+    /// The address of the gatherer, if it was ever connected.
+    reached: Option<SocketAddr>,
 }
 
 impl Line<'_> {
@@ -201,8 +216,21 @@ impl Line<'_> {
         }
         up.patience(patience())?;
         self.said = None;
+        self.reached = up.peer();
         self.told.connected(true);
         Ok(up)
+    }
+
+    /// Returns the error for data that was not received. Where nobody listens any more, nobody will take it.
+    fn undelivered(&self, why: io::Error) -> io::Error {
+        let refuses = |address| {
+            let made = TcpStream::connect_timeout(&address, CONNECT);
+            made.is_err_and(|why| why.kind() == io::ErrorKind::ConnectionRefused)
+        };
+        match self.reached.is_some_and(refuses) {
+            true => io::Error::new(io::ErrorKind::ConnectionAborted, GONE),
+            false => why,
+        }
     }
 
     /// Sends signs of life until there is evidence to send; `None` if it has already been sent.

@@ -103,7 +103,7 @@ impl Scope {
         let mut note = note.lock().unwrap_or_else(PoisonError::into_inner);
         if !stalls {
             *note = None;
-        } else if told.is_none() && note.is_none() {
+        } else if note.is_none() && !told.as_ref().is_some_and(Told::is_connected) {
             *note = worlds().first().and_then(|world| Shared::note_stall(out, world).ok());
         }
     }
