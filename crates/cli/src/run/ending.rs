@@ -109,6 +109,7 @@ fn alone(
         let mut others = shared.take(NEXT_PART_TIMEOUT.min(patience()), all);
         watch.into_iter().for_each(|watch| watch.look_back_on(&ends, &others));
         let note = join::through(&others, shared.folder());
+        collector.gathers = true;
         let mut report = collector.report(options.command(), &others);
         report.notes.extend(note.map(|note| (note, Default::default())));
         others.retain(|other| other.evidence.is_ok());

@@ -22,7 +22,8 @@ pub fn lines(report: &JobReport, seen: Seen, command: &[OsString]) -> Vec<String
     let Seen { whole, ending, lost } = seen;
     let processes = match (whole, report.silent.len()) {
         (true, 0) => "no process".to_owned(),
-        (_, n) => format!("none of the {n} processes on this host"),
+        (true, n) => format!("none of the {n} processes"),
+        (false, n) => format!("none of the {n} processes on this host"),
     };
     let mut lines = vec![match lost {
         true => "  nothing is known of the ranks: hosts sent nothing (see the notes).".to_owned(),

@@ -7,6 +7,7 @@ use mpiscope_job::model::locate::NoSymbols;
 use mpiscope_job::save;
 use mpiscope_job::test_image::TestImage;
 use std::io::Write;
+use tempfile::NamedTempFile;
 
 const JOB: &str = "job";
 
