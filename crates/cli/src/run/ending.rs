@@ -36,7 +36,8 @@ pub fn end(
                 Ok(Sent::Sent) => {}
                 Ok(Sent::NobodyTakesIt) => alone(collector, job, options, None, screen),
                 Err(why) => {
-                    let said = format!("the report of this host cannot be sent ({why}), so it is printed here");
+                    let said =
+                        format!("the report of this host cannot be sent ({why}), so it is printed here");
                     complain("run", &said);
                     report(collector, job, options, Vec::new(), screen);
                 }

@@ -78,10 +78,7 @@ fn is_saved(saved: Result<Saved, mpiscope_job::Error>, file: &Path, remedy: &str
             true
         }
         Err(why) => {
-            complain(
-                "run",
-                &format!("what is known about the ranks cannot be saved: {why}; {remedy}"),
-            );
+            complain("run", &format!("what is known about the ranks cannot be saved: {why}; {remedy}"));
             false
         }
     }

@@ -51,11 +51,7 @@ pub fn lines(report: &JobReport, seen: Seen, command: &[OsString]) -> Vec<String
 
 /// Makes the report for programs. If no process called MPI, it includes the explanation shown to
 /// people.
-pub fn document<'a>(
-    report: &'a JobReport,
-    seen: Seen,
-    command: &[OsString],
-) -> Cow<'a, JobReport> {
+pub fn document<'a>(report: &'a JobReport, seen: Seen, command: &[OsString]) -> Cow<'a, JobReport> {
     if !report.ranks.is_empty() {
         return Cow::Borrowed(report);
     }

@@ -233,7 +233,7 @@ pub fn a_job_ended_by_mpi_abort_under_slurm_and_one_whose_mpiscope_run_is_killed
     job.ends(LIMIT);
     let report = hosts.report("all").unwrap_or_else(|| panic!("no report: {}", text(&dir)));
     assert_eq!(places(&report), wanted(), "{}", text(&dir));
-    assert!(text(&dir).contains("ranks [2-3] are shown as they were "), "{}", text(&dir));
+    assert!(text(&dir).contains("what is shown of ranks [2-3] was seen "), "{}", text(&dir));
 
     let (job, dir) = start("first", "acquire/idle");
     job.signal(rustix::process::Signal::KILL);
@@ -276,7 +276,7 @@ pub fn lost_hosts_are_named_in_bounded_time() {
         let here: Vec<_> = wanted().into_iter().filter(|(_, host)| host != lost).collect();
         let ranks = if lost == "n3" { "[4-5]" } else { "[2-3]" };
         // The first snapshot of a host is taken after two seconds.
-        let earlier = text.contains(&format!("ranks {ranks} are shown as they were "));
+        let earlier = text.contains(&format!("what is shown of ranks {ranks} was seen "));
         assert_eq!(places(&report), if earlier { wanted() } else { here }, "{what}: {text}");
         assert!(
             text.contains(&format!("host {lost} "))

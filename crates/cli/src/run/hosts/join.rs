@@ -111,12 +111,13 @@ pub fn earlier(others: &mut [FromHost]) -> Vec<String> {
     let of_one = |other: &mut FromHost| {
         let Earlier { evidence, before } = other.earlier.take()?;
         let why = std::mem::replace(&mut other.evidence, Ok(evidence)).err()?;
-        let why = if why == super::SILENT { "did not answer" } else { &format!("sent nothing at its end ({why})") };
+        let why =
+            if why == super::SILENT { "did not answer" } else { &format!("sent nothing at its end ({why})") };
         let ranks: RankSet = other.ranks.iter().copied().collect();
+        let ranks = if ranks.0.is_empty() { "its ranks".to_owned() } else { ranks.named() };
+        let (host, before) = (&other.host, duration(before.as_secs_f64()));
         Some(format!(
-            "host {} {why}: ranks {ranks} are shown as they were {} before it was last heard",
-            other.host,
-            duration(before.as_secs_f64())
+            "host {host} {why}: what is shown of {ranks} was seen {before} before its last sign of life"
         ))
     };
     others.iter_mut().filter_map(of_one).collect()

@@ -284,7 +284,11 @@ impl Line<'_> {
     }
 
     /// Runs `save` while sending signs of life, as it may take longer than the silence allowed for a host.
-    fn saving(&mut self, up: &mut Sealed, save: impl FnOnce() -> Option<File> + Send) -> io::Result<Option<File>> {
+    fn saving(
+        &mut self,
+        up: &mut Sealed,
+        save: impl FnOnce() -> Option<File> + Send,
+    ) -> io::Result<Option<File>> {
         let (done, over) = channel();
         thread::scope(|scope| {
             scope.spawn(move || done.send(save()));
