@@ -132,7 +132,7 @@ fn alone(
 
 /// Whether the processes of this host were ended by a signal with which users and schedulers end whole jobs:
 /// those of the other hosts have got it too.
-fn told_to_end(ends: &[(u64, ProcessEnd)]) -> bool {
+pub fn told_to_end(ends: &[(u64, ProcessEnd)]) -> bool {
     let mut signals = ends.iter().filter_map(|(_, end)| match end.ending {
         Some(Ending::Signal(signal)) => Some(signal),
         _ => None,

@@ -7,7 +7,7 @@ use crate::live::until_all_have_come;
 use mpiscope_testkit::mpi::Library;
 use serde_json::Value;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Returns the rank and host of each process in a report.
 fn places(report: &Value) -> Vec<(u64, String)> {
@@ -242,6 +242,34 @@ pub fn a_job_ended_by_mpi_abort_under_slurm_and_one_whose_mpiscope_run_is_killed
     let all = text(&dir);
     complete(&hosts.report("first").unwrap(), &all);
     assert!(!all.contains("missing") && !all.contains("cannot be sent"), "{all}");
+}
+
+pub fn a_report_that_a_launcher_passes_on_to_nobody_is_in_a_file() {
+    let _turn = alone();
+    let (hosts, library) = (Hosts::new(false), one());
+    let dir = hosts.dir.path();
+    let (here, said) = (dir.display().to_string(), dir.join("said"));
+    let program = compile(&library, "acquire/abort", dir).display().to_string();
+    let all = words(&[&launcher(&library), &[MPISCOPE, "run", &program, &here].map(str::to_owned)]);
+    let mut command = hosts.on("login", "env", &library);
+    let mut job = Job::start(command.args(["-C", &here]).args(&all), &said);
+    reaches(&dir.join("at.idle.1"), &said);
+    std::fs::write(dir.join("go.1"), "").unwrap();
+    job.ends(LIMIT);
+    let file = |entry: std::fs::DirEntry| {
+        let name = entry.file_name().into_string().ok()?;
+        (name.starts_with("mpiscope-report-") && name.ends_with(".txt")).then(|| entry.path())
+    };
+    let until = Instant::now() + LIMIT;
+    let report = loop {
+        match std::fs::read_dir(dir).unwrap().flatten().find_map(file) {
+            Some(report) => break std::fs::read_to_string(report).unwrap(),
+            None => assert!(Instant::now() < until, "{}", std::fs::read_to_string(&said).unwrap()),
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    };
+    assert!(report.contains("6 ranks on 3 hosts: n1 [0-1], n2 [2-3], n3 [4-5]"), "{report}");
+    assert!(report.contains("rank 2: called MPI_Abort with code 7"), "{report}");
 }
 
 pub fn lost_hosts_are_named_in_bounded_time() {

@@ -3,6 +3,7 @@
 mod ends;
 mod problems;
 
+use super::ending::told_to_end;
 use super::hosts::FromHost;
 use super::{Options, evidence, nobody};
 use crate::render::{self, Block, Table, Terminal, complain, duration, shorten, time_of_calls};
@@ -54,9 +55,11 @@ pub struct Scope {
 }
 
 impl Scope {
-    /// Whether a wrapper was killed before it could tell how its program ended.
-    fn wrappers_were_killed(&self) -> bool {
-        !self.whole && self.ends.iter().any(|(_, end)| end.ending.is_none())
+    /// Whether a launcher above has ended the ranks by force: a wrapper was killed before it could tell how its
+    /// program ended, or all were told to end.
+    fn is_ended_by_force(&self) -> bool {
+        let killed = || self.ends.iter().any(|(_, end)| end.ending.is_none());
+        !self.whole && (killed() || told_to_end(&self.ends))
     }
 
     fn seen(&self) -> nobody::Seen {
@@ -66,8 +69,9 @@ impl Scope {
 }
 
 /// Writes `report.json` and an evidence file, and prints the report to `screen`, or to standard error if that
-/// fails. After `MPI_Abort` Hydra's proxies kill the wrappers and end, and nobody passes on what is printed: without
-/// `report.json`, the report then also goes to a file in the current directory. Errors are reported but never change the program's exit status.
+/// fails. A launcher that ends a job by force may pass on nothing of what is printed after that (Hydra after
+/// `MPI_Abort`, PRRTE after SIGTERM): without `report.json`, the report then also goes to a file in the current
+/// directory. Errors are reported but never change the program's exit status.
 pub fn deliver(options: &Options, job: &str, report: JobReport, scope: Scope, screen: Option<File>) {
     let mut written = None;
     let document = nobody::document(&report, scope.seen(), &options.program);
@@ -96,7 +100,7 @@ pub fn deliver(options: &Options, job: &str, report: JobReport, scope: Scope, sc
     text.push(b'\n');
     // Written in one piece so that output of ranks does not interleave; a closed standard error is not an
     // error.
-    let is_lost = screen.as_ref().is_none_or(|screen| !lasts(screen)) && scope.wrappers_were_killed();
+    let is_lost = screen.as_ref().is_none_or(|screen| !lasts(screen)) && scope.is_ended_by_force();
     let shown = screen.is_some_and(|mut screen| screen.write_all(&text).is_ok());
     if !shown {
         let _closed = io::stderr().lock().write_all(&text);
