@@ -1,14 +1,13 @@
 //! The end of a job on one host: its data goes to the reporting process, or the report is made here.
 
 use super::collector::Collector;
+use super::ended::told_to_end;
 use super::hosts::shared::Shared;
 use super::hosts::uplink::{self, Uplink};
 use super::hosts::{FromHost, join, patience};
 use super::watch::Watch;
-use super::{Options, banner, evidence, signals};
+use super::{Options, banner, evidence};
 use crate::render::complain;
-use mpiscope_job::jobs::evidence::ProcessEnd;
-use mpiscope_job::model::process::Ending;
 use mpiscope_job::{JobReport, RankSet};
 use std::fs::File;
 use std::path::PathBuf;
@@ -128,16 +127,6 @@ fn alone(
     if put.is_err() || !shared.taken(patience()) {
         deliver(collector, job, options, own, Vec::new(), screen);
     }
-}
-
-/// Whether the processes of this host were ended by a signal with which users and schedulers end whole jobs:
-/// those of the other hosts have got it too.
-pub fn told_to_end(ends: &[(u64, ProcessEnd)]) -> bool {
-    let mut signals = ends.iter().filter_map(|(_, end)| match end.ending {
-        Some(Ending::Signal(signal)) => Some(signal),
-        _ => None,
-    });
-    signals.next().is_some_and(signals::ends_jobs) && signals.all(signals::ends_jobs)
 }
 
 /// Returns the number of ranks in the parts of the job.

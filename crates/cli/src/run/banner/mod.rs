@@ -3,7 +3,7 @@
 mod ends;
 mod problems;
 
-use super::ending::told_to_end;
+use super::ended::told_to_end;
 use super::hosts::FromHost;
 use super::{Options, evidence, nobody};
 use crate::render::{self, Block, Table, Terminal, complain, duration, shorten, time_of_calls};
