@@ -14,7 +14,7 @@ use mpiscope_job::jobs::job::{Job, names};
 use mpiscope_job::save;
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, Seek};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -85,19 +85,24 @@ pub fn save(options: &Options) -> Result<ExitCode> {
         refuse_to_replace(file)?;
     }
     // Writing an archive requires seeking, which a pipe does not support.
-    let folder = if matches!(way, Way::Into(_)) { Some(folder()?) } else { None };
-    let file = match (&folder, &way) {
-        (Some(folder), _) => folder.path().join("evidence"),
-        (None, Way::Whole(file) | Way::Into(file)) => file.clone(),
-    };
+    let copied = if matches!(way, Way::Into(_)) { Some(temporary()?) } else { None };
     let saved = while_working("saving the ranks", || {
         let elsewhere = options.host_scope.join(&mut job, pause, options.stacks);
-        Ok::<_, anyhow::Error>(save::save(&job, pause, options.stacks, &*job.symbols(), elsewhere, &file)?)
+        let (symbols, stacks) = (job.symbols(), options.stacks);
+        let saved = match (&copied, &way) {
+            (Some(file), _) => {
+                save::write(&job, pause, stacks, &*symbols, elsewhere, (file, &std::env::temp_dir()))
+            }
+            (None, Way::Whole(file) | Way::Into(file)) => {
+                save::save(&job, pause, stacks, &*symbols, elsewhere, file)
+            }
+        };
+        Ok::<_, anyhow::Error>(saved?)
     });
     let saved = exit::explained(options.host_scope.is_here(), saved)?;
     let status = if saved.not_seen.is_empty() { exit::FINE } else { exit::PROBLEM };
-    if folder.is_some() {
-        let mut saved = File::open(&file)?;
+    if let Some(mut saved) = copied {
+        saved.rewind()?;
         let copied = match is_output {
             true => io::copy(&mut saved, &mut io::stdout().lock()),
             false => whole_file::open(&target).and_then(|mut there| io::copy(&mut saved, &mut there)),
@@ -119,9 +124,9 @@ pub fn save(options: &Options) -> Result<ExitCode> {
     Ok(ExitCode::from(status))
 }
 
-/// Makes a folder for a file that will be copied elsewhere.
-fn folder() -> Result<tempfile::TempDir> {
-    tempfile::tempdir().context("no temporary file can be made; set TMPDIR to a folder that exists")
+/// Makes a file that will be copied elsewhere. It has no name, so nothing of it remains if this process is killed.
+fn temporary() -> Result<File> {
+    tempfile::tempfile().context("no temporary file can be made; set TMPDIR to a folder that exists")
 }
 
 fn job(name: Option<&OsStr>) -> Result<Job> {

@@ -76,21 +76,32 @@ static void inner_ring(void)
     MPI_Barrier(MPI_COMM_WORLD); /* here: inner_ring */
 }
 
-/* scenario a_pair_hangs_while_others_exchange 6 deadlock says 1 -> 3 -> 1 */
-static void a_pair_hangs_while_others_exchange(void)
+static void hang_while_others_exchange(int first, int second)
 {
     double until = MPI_Wtime() + 60;
     MPI_Comm comm;
-    int in, pair = rank == 1 || rank == 3;
+    int in, pair = rank == first || rank == second;
     MPI_Comm_split(MPI_COMM_WORLD, pair, rank, &comm);
     if (pair)
-        MPI_Recv(&in, 1, MPI_INT, 4 - rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE); /* here: a_pair_hangs_while_others_exchange */
+        MPI_Recv(&in, 1, MPI_INT, first + second - rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE); /* here: a_pair_hangs_while_others_exchange */
     for (int go = 1; go;) {
         MPI_Allreduce(&rank, &in, 1, MPI_INT, MPI_SUM, comm);
         usleep(1000);
         go = MPI_Wtime() < until;
         MPI_Bcast(&go, 1, MPI_INT, 0, comm);
     }
+}
+
+/* scenario a_pair_hangs_while_others_exchange 6 deadlock says 1 -> 3 -> 1 */
+static void a_pair_hangs_while_others_exchange(void)
+{
+    hang_while_others_exchange(1, 3);
+}
+
+/* On three hosts neither is on the host of rank 0; only the tests of many hosts use it. */
+static void another_pair_hangs_while_others_exchange(void)
+{
+    hang_while_others_exchange(3, 5);
 }
 
 /* scenario receive_against_barrier 3 deadlock says 0 -> 1 -> 0 */
@@ -482,7 +493,7 @@ static void many_messages_in_flight(void)
 }
 
 SCENARIOS(
-    S(ring_of_receives), S(two_receives), S(head_to_head_sends), S(synchronous_sends), S(inner_ring), S(a_pair_hangs_while_others_exchange),
+    S(ring_of_receives), S(two_receives), S(head_to_head_sends), S(synchronous_sends), S(inner_ring), S(a_pair_hangs_while_others_exchange), S(another_pair_hangs_while_others_exchange),
     S(receive_against_barrier), S(wait_for_receives), S(waitall_in_a_ring), S(waitany_nobody_sends),
     S(wildcards_everywhere), S(probe_for_nothing), S(sendrecv_crossed), S(self_receive),
     S(subcommunicator_ranks), S(reordered_communicator), S(other_tag), S(other_tag_then_finalize),

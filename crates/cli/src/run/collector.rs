@@ -19,7 +19,7 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 /// How long a new connection may take to send its first message.
 const PATIENCE: Duration = Duration::from_millis(500);
@@ -40,6 +40,7 @@ const SETTLE: Duration = Duration::from_millis(700);
 pub struct Collector {
     listener: UnixListener,
     place: PathBuf,
+    pub began: SystemTime,
     /// Whether the socket's name was given up.
     left: bool,
     peers: Vec<Peer>,
@@ -68,6 +69,7 @@ impl Collector {
         Self {
             listener,
             place,
+            began: SystemTime::now(),
             left: false,
             peers: Vec::new(),
             holds: false,

@@ -1,6 +1,8 @@
 //! How a process that is not our child ended, and the core file that it left.
 #![allow(unsafe_code)]
 
+use super::signals;
+use mpiscope_job::jobs::evidence::ProcessEnd;
 use mpiscope_job::model::process::Ending;
 use mpiscope_job::sources::procfs;
 use std::fs;
@@ -119,6 +121,16 @@ fn name(pattern: &str, pid: u32, with_pid: bool) -> Option<String> {
         name.push_str(&format!(".{pid}"));
     }
     Some(name)
+}
+
+/// Whether the processes of this host were ended by a signal with which users and schedulers end whole jobs:
+/// those of the other hosts have got it too.
+pub fn told_to_end(ends: &[(u64, ProcessEnd)]) -> bool {
+    let mut signals = ends.iter().filter_map(|(_, end)| match end.ending {
+        Some(Ending::Signal(signal)) => Some(signal),
+        _ => None,
+    });
+    signals.next().is_some_and(signals::ends_jobs) && signals.all(signals::ends_jobs)
 }
 
 #[cfg(test)]

@@ -1,18 +1,17 @@
 //! The end of a job on one host: its data goes to the reporting process, or the report is made here.
 
 use super::collector::Collector;
+use super::ended::told_to_end;
 use super::hosts::shared::Shared;
-use super::hosts::uplink::Uplink;
+use super::hosts::uplink::{self, Uplink};
 use super::hosts::{FromHost, join, patience};
 use super::watch::Watch;
-use super::{Options, banner, evidence, signals};
+use super::{Options, banner, evidence};
 use crate::render::complain;
-use mpiscope_job::jobs::evidence::ProcessEnd;
-use mpiscope_job::model::process::Ending;
 use mpiscope_job::{JobReport, RankSet};
 use std::fs::File;
-use std::path::Path;
-use std::time::Duration;
+use std::path::PathBuf;
+use std::time::{Duration, SystemTime};
 
 /// How long the next host may take to deliver its part when hosts share a folder but have no connection.
 const NEXT_PART_TIMEOUT: Duration = Duration::from_secs(5);
@@ -32,28 +31,65 @@ pub fn end(
     match up {
         Some(up) => {
             watch.look_back_on(&collector.ends(), &[]);
-            send(collector, job, options, up, screen);
+            match send(collector, job, options, up) {
+                Ok(Sent::Sent) => {}
+                Ok(Sent::NobodyTakesIt) => alone(collector, job, options, None, screen),
+                Err(why) => {
+                    let said =
+                        format!("the report of this host cannot be sent ({why}), so it is printed here");
+                    complain("run", &said);
+                    report(collector, job, options, Vec::new(), screen);
+                }
+            }
         }
-        None => alone(collector, job, options, watch, screen),
+        None => alone(collector, job, options, Some(watch), screen),
     }
 }
 
-fn send(collector: &Collector, job: &str, options: &Options, up: Uplink, screen: Option<File>) {
-    let failed = kept(collector, job, |file| {
+/// What became of the data of this host's ranks.
+enum Sent {
+    /// It was sent or saved.
+    Sent,
+    /// The process that gathers has ended without a report: hosts are on their own, as without it.
+    NobodyTakesIt,
+}
+
+fn send(collector: &Collector, job: &str, options: &Options, up: Uplink) -> Result<Sent, String> {
+    let mut sent = Sent::Sent;
+    kept(collector, job, |file| {
         let Err(why) = up.deliver(file) else { return Ok(()) };
+        let is_gone = uplink::is_gone(&why);
+        if is_gone && !is_reported(options, collector.began) {
+            sent = Sent::NobodyTakesIt;
+            return Ok(());
+        }
         let Some(dir) = &options.out else { return Err(why.to_string()) };
-        let shared = Shared::find(Some(dir), job).and_then(|shared| shared.put(file));
-        shared.map_err(|other| format!("{why}; {}: {other}", dir.display()))
-    });
-    if let Err(why) = failed {
-        complain("run", &format!("the report of this host cannot be sent ({why}), so it is printed here"));
-        report(collector, job, options, Vec::new(), screen);
-    }
+        let shared = Shared::find(Some(dir), job).and_then(|shared| shared.put(file).map(|()| shared));
+        let shared = shared.map_err(|other| format!("{why}; {}: {other}", dir.display()))?;
+        if is_gone {
+            let file = shared.file().display();
+            complain("run", &format!("{why}; its report lacks ranks of this host, which are in {file}"));
+        }
+        Ok(())
+    })?;
+    Ok(sent)
+}
+
+/// Whether a report has been written since the ranks of this host were started.
+fn is_reported(options: &Options, began: SystemTime) -> bool {
+    let written = |dir: &PathBuf| dir.join(banner::REPORT).metadata().and_then(|about| about.modified());
+    options.out.as_ref().and_then(|dir| written(dir).ok()).is_some_and(|written| written >= began)
 }
 
 /// Ends the job when no process gathers data. Hosts of one world find each other through a shared folder, if
 /// there is one.
-fn alone(collector: &mut Collector, job: &str, options: &Options, watch: Watch, screen: Option<File>) {
+fn alone(
+    collector: &mut Collector,
+    job: &str,
+    options: &Options,
+    watch: Option<Watch>,
+    screen: Option<File>,
+) {
     let ends = collector.ends();
     let own = collector.report(options.command(), &[]);
     let world = own.worlds.first().map(|world| (world.name.clone(), world.size, world.ranks.clone()));
@@ -65,14 +101,15 @@ fn alone(collector: &mut Collector, job: &str, options: &Options, watch: Watch, 
         Some((Shared::find(options.out.as_deref(), &name).ok()?, size, ranks))
     });
     let Some((shared, size, ranks)) = shared else {
-        watch.look_back_on(&ends, &[]);
+        watch.into_iter().for_each(|watch| watch.look_back_on(&ends, &[]));
         return deliver(collector, job, options, own, Vec::new(), screen);
     };
     if ranks.0.contains(&0) {
         let all = |parts: &[FromHost]| here(&ranks) + sent(parts) >= size as usize;
         let mut others = shared.take(NEXT_PART_TIMEOUT.min(patience()), all);
-        watch.look_back_on(&ends, &others);
+        watch.into_iter().for_each(|watch| watch.look_back_on(&ends, &others));
         let note = join::through(&others, shared.folder());
+        collector.gathers = true;
         let mut report = collector.report(options.command(), &others);
         report.notes.extend(note.map(|note| (note, Default::default())));
         others.retain(|other| other.evidence.is_ok());
@@ -92,33 +129,20 @@ fn alone(collector: &mut Collector, job: &str, options: &Options, watch: Watch, 
     }
 }
 
-/// Whether the processes of this host were ended by a signal with which users and schedulers end whole jobs:
-/// those of the other hosts have got it too.
-fn told_to_end(ends: &[(u64, ProcessEnd)]) -> bool {
-    let mut signals = ends.iter().filter_map(|(_, end)| match end.ending {
-        Some(Ending::Signal(signal)) => Some(signal),
-        _ => None,
-    });
-    signals.next().is_some_and(signals::ends_jobs) && signals.all(signals::ends_jobs)
-}
-
 /// Returns the number of ranks in the parts of the job.
 fn sent(parts: &[FromHost]) -> usize {
     parts.iter().filter_map(|part| part.evidence.as_ref().ok()).map(|part| part.manifest.processes).sum()
 }
 
-/// Saves the local data to a temporary file and passes it to `used`.
+/// Saves the local data to a temporary file without a name and passes it to `used`.
 fn kept(
     collector: &Collector,
     job: &str,
-    used: impl FnOnce(&Path) -> Result<(), String>,
+    used: impl FnOnce(&File) -> Result<(), String>,
 ) -> Result<(), String> {
-    let folder = tempfile::tempdir().map_err(|why| why.to_string())?;
-    let file = folder.path().join("evidence");
-    let saved = evidence::keep_all(job, &collector.ends(), &[], &file);
-    match saved && evidence::add(&collector.seen(), &file) {
-        true => used(&file),
-        false => Err("nothing can be saved".to_owned()),
+    match evidence::at_the_end(job, &collector.ends(), &collector.seen()) {
+        Some(file) => used(&file),
+        None => Err("nothing can be saved".to_owned()),
     }
 }
 

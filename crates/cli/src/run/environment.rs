@@ -5,6 +5,9 @@ use super::preload::{self, LAYER};
 use anyhow::{Result, bail};
 use mpiscope_job::runtime;
 use std::ffi::OsString;
+use std::fs::File;
+use std::io::Read;
+use std::ops::Range;
 use std::os::fd::RawFd;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -18,14 +21,14 @@ const PLACES: [&str; 5] = ["", "../lib", "../lib/mpiscope", "../lib64", "../lib6
 pub fn find_layer() -> Result<PathBuf> {
     if let Some(path) = std::env::var_os("MPISCOPE_LAYER").filter(|p| !p.is_empty()) {
         return match std::path::absolute(&path) {
-            Ok(path) if path.is_file() => Ok(path),
+            Ok(path) if path.is_file() => loadable(path),
             _ => bail!("MPISCOPE_LAYER={}: no such file; unset it or name {LAYER}", path.to_string_lossy()),
         };
     }
     let exe = std::env::current_exe()?;
     let home = exe.parent().unwrap_or(Path::new("/"));
     match PLACES.iter().map(|place| home.join(place).join(LAYER)).find(|path| path.is_file()) {
-        Some(path) => Ok(path.canonicalize().unwrap_or(path)),
+        Some(path) => loadable(path.canonicalize().unwrap_or(path)),
         None => bail!(
             "{LAYER} is neither in {} nor in {}, {} or their mpiscope folders; build it (`cargo build -p \
              mpiscope-layer`) or set MPISCOPE_LAYER to its path",
@@ -34,6 +37,31 @@ pub fn find_layer() -> Result<PathBuf> {
             home.join("../lib64").display()
         ),
     }
+}
+
+/// Number of bytes at the beginning of an ELF file that tell its class, byte order, type and machine.
+const IDENTITY: usize = 20;
+/// The type of a shared library, in the byte order of this machine.
+const SHARED: [u8; 2] = 3_u16.to_ne_bytes();
+
+/// Rejects a file that the loader would ignore with a message in every process: a library of this machine has the
+/// class, byte order and machine of this executable.
+fn loadable(layer: PathBuf) -> Result<PathBuf> {
+    let identity = |path: &Path| -> std::io::Result<[u8; IDENTITY]> {
+        let mut bytes = [0; IDENTITY];
+        File::open(path)?.read_exact(&mut bytes)?;
+        Ok(bytes)
+    };
+    let ours = identity(Path::new("/proc/self/exe"))?;
+    let found = match identity(&layer) {
+        Err(why) if why.kind() != std::io::ErrorKind::UnexpectedEof => bail!("{}: {why}", layer.display()),
+        found => found.unwrap_or_default(),
+    };
+    let is_alike = |at: Range<usize>| found.get(at.clone()) == ours.get(at);
+    if is_alike(0..6) && found.get(16..18) == Some(&SHARED) && is_alike(18..20) {
+        return Ok(layer);
+    }
+    bail!("{}: not a shared library for this machine; install {LAYER} again", layer.display())
 }
 
 /// Makes a job name that is unique on this host.
@@ -136,6 +164,25 @@ fn asan_options(users: OsString) -> OsString {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_layer_that_is_no_library_of_this_machine_is_not_used() {
+        let dir = tempfile::tempdir().unwrap();
+        let layer = dir.path().join(LAYER);
+        let mut library = std::fs::read("/proc/self/exe").unwrap();
+        library.truncate(IDENTITY);
+        library[16..18].copy_from_slice(&SHARED);
+        let tried = |bytes: &[u8]| {
+            std::fs::write(&layer, bytes).unwrap();
+            loadable(layer.clone())
+        };
+        assert!(tried(&library).is_ok());
+        library[18] ^= 1;
+        for bytes in [&library[..], b"", b"garbage that is long enough to be a header"] {
+            let why = tried(bytes).unwrap_err().to_string();
+            assert!(why.contains("not a shared library for this machine"), "{why}");
+        }
+    }
 
     #[test]
     fn the_users_sanitizer_options_come_last_and_so_decide() {

@@ -8,14 +8,33 @@ use mpiscope_job::jobs::discover::discover;
 use mpiscope_job::jobs::evidence::ProcessEnd;
 use mpiscope_job::jobs::job::Job;
 use mpiscope_job::jobs::symbols::FileSymbols;
-use mpiscope_job::save;
+use mpiscope_job::save::{self, Saved};
+use std::fs::File;
 use std::path::Path;
 use std::time::Duration;
 
-/// Writes the ranks of this host to an evidence file: two snapshots taken `apart`, with stacks if requested.
-/// Errors are reported. Returns whether the file was written.
-pub fn keep(job: &str, apart: Duration, stacks: bool, file: &Path) -> bool {
-    here(job, &[]).is_some_and(|found| write(&found, apart, stacks, Elsewhere::default(), file))
+/// What helps if a temporary file cannot be written.
+const ELSEWHERE: &str = "TMPDIR names another directory";
+
+/// Returns the ranks of this host as an evidence file without a name, of which nothing remains if this process
+/// is killed: two snapshots taken `apart`, with stacks if requested. Errors are reported.
+pub fn of_host(job: &str, apart: Duration, stacks: bool) -> Option<File> {
+    unnamed(&here(job, &[])?, apart, stacks)
+}
+
+/// Like [`of_host`], with `ends` for the ranks that have ended, and what was seen of them while they ran.
+pub fn at_the_end(job: &str, ends: &[(u64, ProcessEnd)], seen: &Seen) -> Option<File> {
+    let found = here(job, ends).filter(|found| !found.images.is_empty())?;
+    let file = unnamed(&found, Duration::ZERO, false)?;
+    add(seen, &file).then_some(file)
+}
+
+fn unnamed(found: &Job, apart: Duration, stacks: bool) -> Option<File> {
+    let (folder, nothing) = (std::env::temp_dir(), Elsewhere::default());
+    let failed = |why: std::io::Error| complain("run", &format!("{}: {why}; {ELSEWHERE}", folder.display()));
+    let file = tempfile::tempfile().map_err(failed).ok()?;
+    let saved = save::write(found, apart, stacks, &*found.symbols(), nothing, (&file, &folder));
+    is_saved(saved, &folder, ELSEWHERE).then_some(file)
 }
 
 /// Writes the ranks of this host, with `ends` for those that have ended, and the ranks of other hosts.
@@ -25,10 +44,10 @@ pub fn keep_all(job: &str, ends: &[(u64, ProcessEnd)], others: &[FromHost], file
 }
 
 /// Adds what was seen of the ranks while they ran to an evidence file.
-pub fn add(seen: &Seen, file: &Path) -> bool {
+fn add(seen: &Seen, file: &File) -> bool {
     let mut followed = seen.now();
     followed.put_into_words(&FileSymbols::default());
-    let added = save::add(file, &followed);
+    let added = save::add((file, &std::env::temp_dir()), &followed);
     if let Err(why) = &added {
         complain("run", &format!("what was observed of the ranks while they ran cannot be sent: {why}"));
     }
@@ -45,20 +64,21 @@ pub fn here(job: &str, ends: &[(u64, ProcessEnd)]) -> Option<Job> {
     Some(found)
 }
 
-/// Like [`keep`], for a job already discovered and with data from other hosts.
+/// Writes a job, with what other hosts sent, to an evidence file. Errors are reported. Returns whether the file
+/// was written.
 pub fn write(found: &Job, apart: Duration, stacks: bool, elsewhere: Elsewhere, file: &Path) -> bool {
-    match save::save(found, apart, stacks, &*found.symbols(), elsewhere, file) {
+    let saved = save::save(found, apart, stacks, &*found.symbols(), elsewhere, file);
+    is_saved(saved, file, "--out DIR names another directory")
+}
+
+fn is_saved(saved: Result<Saved, mpiscope_job::Error>, file: &Path, remedy: &str) -> bool {
+    match saved {
         Ok(saved) => {
             saved.not_seen.iter().for_each(|why| complain("run", &format!("{}: {why}", file.display())));
             true
         }
         Err(why) => {
-            complain(
-                "run",
-                &format!(
-                    "what is known about the ranks cannot be saved: {why}; --out DIR names another directory"
-                ),
-            );
+            complain("run", &format!("what is known about the ranks cannot be saved: {why}; {remedy}"));
             false
         }
     }

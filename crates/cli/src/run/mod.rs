@@ -408,8 +408,10 @@ fn whole(options: &Options, layer: &Path) -> Result<ExitCode> {
     })?;
     starter.close();
     collector.settle();
-    let (others, notes) = gather.map_or_else(Default::default, |gather| gathered(&gather, options, &job));
+    let (mut others, mut notes) =
+        gather.map_or_else(Default::default, |gather| gathered(&gather, options, &job));
     watch.look_back_on(&collector.ends(), &others);
+    notes.extend(hosts::join::earlier(&mut others));
     let mut report = collector.report(options.command(), &others);
     report.notes.extend(notes.into_iter().map(|note| (note, Default::default())));
     // If a nested run has reported the ranks, do not report that there were none.

@@ -8,19 +8,32 @@ use mpiscope_job::performance::report::JobReport;
 use std::borrow::Cow;
 use std::ffi::OsString;
 
-/// Returns the lines below the command; `whole` and `ending` as in [`Scope`](super::banner::Scope).
-pub fn lines(
-    report: &JobReport,
-    (whole, ending): (bool, Option<Ending>),
-    command: &[OsString],
-) -> Vec<String> {
+/// What the reporting process saw, as in [`Scope`](super::banner::Scope).
+#[derive(Clone, Copy)]
+pub struct Seen {
+    pub whole: bool,
+    pub ending: Option<Ending>,
+    /// Whether a host sent nothing.
+    pub lost: bool,
+}
+
+/// Returns the lines below the command.
+pub fn lines(report: &JobReport, seen: Seen, command: &[OsString]) -> Vec<String> {
+    let Seen { whole, ending, lost } = seen;
     let processes = match (whole, report.silent.len()) {
         (true, 0) => "no process".to_owned(),
-        (_, n) => format!("none of the {n} processes on this host"),
+        (true, n) => format!("none of the {n} processes"),
+        (false, n) => format!("none of the {n} processes on this host"),
     };
-    let mut lines = vec![format!("  {processes} called MPI under the layer.")];
+    let mut lines = vec![match lost {
+        true => "  nothing is known of the ranks: hosts sent nothing (see the notes).".to_owned(),
+        false => format!("  {processes} called MPI under the layer."),
+    }];
     if let Some(end) = ending.filter(|end| *end != Ending::Exit(0)) {
         lines.push(format!("  The program or its launcher ended with: {end}. See its own message above."));
+    }
+    if lost {
+        return lines;
     }
     lines.extend(program_of(command));
     lines.push(
@@ -38,11 +51,7 @@ pub fn lines(
 
 /// Makes the report for programs. If no process called MPI, it includes the explanation shown to
 /// people.
-pub fn document<'a>(
-    report: &'a JobReport,
-    seen: (bool, Option<Ending>),
-    command: &[OsString],
-) -> Cow<'a, JobReport> {
+pub fn document<'a>(report: &'a JobReport, seen: Seen, command: &[OsString]) -> Cow<'a, JobReport> {
     if !report.ranks.is_empty() {
         return Cow::Borrowed(report);
     }

@@ -18,6 +18,11 @@ pub fn ends_jobs(signal: libc::c_int) -> bool {
     [libc::SIGTERM, libc::SIGINT, libc::SIGQUIT, libc::SIGUSR1, libc::SIGUSR2].contains(&signal)
 }
 
+/// Whether a scheduler that sends this signal to all processes of a job kills them soon.
+pub fn kills_jobs(signal: libc::c_int) -> bool {
+    [libc::SIGTERM, libc::SIGINT, libc::SIGQUIT].contains(&signal)
+}
+
 /// A signal that arrived.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {

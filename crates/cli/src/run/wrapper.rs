@@ -7,7 +7,7 @@ use super::hosts::relay::Meeting;
 use super::hosts::uplink::{self, Uplink};
 use super::protocol::{self, Kind, Message, VERSION};
 use super::rendezvous::{self, Folder};
-use super::signals::{Event, Signals};
+use super::signals::{self, Event, Signals};
 use super::watch::{Scope, Watch};
 use super::{Options, child, ending, launcher, under_layer};
 use crate::open_files;
@@ -273,7 +273,8 @@ fn close_inherited() {
     }
 }
 
-/// Runs the collector until all ranks of this host have ended or a signal asks it to end.
+/// Runs the collector until all ranks of this host have ended or a signal asks it to end. Schedulers send signals
+/// to all processes; those that programs use for other purposes, such as checkpoints, do not end it.
 fn collect(
     mut collector: Collector,
     job: &str,
@@ -304,9 +305,14 @@ fn collect(
             break;
         }
         let timeout = (!here).then(|| late.saturating_sub(quiet_since.elapsed()) + Duration::from_millis(1));
-        if collector.wait(signals.as_fd(), timeout)? && stopped(&signals) {
-            watch.last_look();
-            break;
+        if collector.wait(signals.as_fd(), timeout)? {
+            let came: Vec<libc::c_int> = sent(&signals).collect();
+            if came.iter().any(|signal| signals::ends_jobs(*signal)) {
+                watch.last_look();
+            }
+            if came.iter().any(|signal| signals::kills_jobs(*signal)) {
+                break;
+            }
         }
     }
     collector.settle();
@@ -316,6 +322,9 @@ fn collect(
     Ok(())
 }
 
-fn stopped(signals: &Signals) -> bool {
-    std::iter::from_fn(|| signals.next()).any(|event| matches!(event, Event::Sent(_) | Event::Terminal(_)))
+fn sent(signals: &Signals) -> impl Iterator<Item = libc::c_int> {
+    std::iter::from_fn(|| signals.next()).filter_map(|event| match event {
+        Event::Sent(signal) | Event::Terminal(signal) => Some(signal),
+        Event::Child => None,
+    })
 }

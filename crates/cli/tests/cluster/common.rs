@@ -204,13 +204,18 @@ impl Job {
 
     /// Terminates the job as a scheduler would, but not the program that started it on its host.
     pub fn terminate(&self) {
+        self.signal(rustix::process::Signal::TERM);
+    }
+
+    /// Sends a signal to the first process of the job.
+    pub fn signal(&self, signal: rustix::process::Signal) {
         let pid = self.child.id();
         let children =
             std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
         let child = children.split_whitespace().next().and_then(|pid| pid.parse().ok());
         // A job that has already ended needs no signal.
         if let Some(child) = child.and_then(rustix::process::Pid::from_raw) {
-            let _gone = rustix::process::kill_process(child, rustix::process::Signal::TERM);
+            let _gone = rustix::process::kill_process(child, signal);
         }
     }
 

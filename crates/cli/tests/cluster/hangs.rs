@@ -103,18 +103,30 @@ pub fn a_job_hanging_on_many_hosts_gets_one_verdict_from_one_host() {
 pub fn ranks_of_several_hosts_that_can_never_continue_are_reported_while_others_work() {
     let _turn = alone();
     let hosts = Hosts::new(false);
-    for library in libraries() {
-        let options = ("--hang-after 2", true);
-        let scenario = "a_pair_hangs_while_others_exchange";
-        let hanging = Hanging::start((&hosts, &library), "pair", options, &launcher(&library), scenario);
-        hanging.is_judged();
-        let (saved, all) = hanging.saved();
-        assert_eq!((&saved["kind"], &saved["partial"]), (&"deadlock".into(), &false.into()), "{all}");
-        let said = hanging.end();
-        let first = "mpiscope: ranks [1,3] have completed no MPI call for ";
-        assert_eq!(said.matches("deadlock: 1 -> 3 -> 1").count(), 1, "{said}");
-        assert!(said.contains(first) && said.contains("and never can"), "{said}");
-    }
+    libraries().iter().for_each(|library| {
+        reports_some(&hosts, library, ("pair", true), "a_pair_hangs_while_others_exchange", &[1, 3]);
+    });
+    // None of these ranks is on the host that reports.
+    reports_some(&hosts, &one(), ("after", false), "another_pair_hangs_while_others_exchange", &[3, 5]);
+}
+
+/// Checks that two ranks that wait for each other are reported once, while the others exchange.
+fn reports_some(
+    hosts: &Hosts,
+    library: &Library,
+    (name, before): (&str, bool),
+    scenario: &str,
+    [first, second]: &[u32; 2],
+) {
+    let options = ("--hang-after 2", before);
+    let hanging = Hanging::start((hosts, library), name, options, &launcher(library), scenario);
+    hanging.is_judged();
+    let (saved, all) = hanging.saved();
+    assert_eq!((&saved["kind"], &saved["partial"]), (&"deadlock".into(), &false.into()), "{all}");
+    let said = hanging.end();
+    let when = format!("mpiscope: ranks [{first},{second}] have completed no MPI call for ");
+    assert_eq!(said.matches(&format!("deadlock: {first} -> {second} -> {first}")).count(), 1, "{said}");
+    assert!(said.contains(&when) && said.contains("and never can"), "{said}");
 }
 
 pub fn a_hanging_slurm_job_gets_one_verdict_in_both_forms_and_when_cancelled() {

@@ -29,6 +29,8 @@ fn main() -> ExitCode {
         trial!(reports::waits_between_hosts_with_different_clocks_are_measured_correctly, needs asked_for, cluster::no_ssh, trials::the_layer),
         trial!(reports::srun_gives_one_report_in_both_forms, needs asked_for, cluster::no_slurm, trials::the_layer),
         trial!(reports::a_rank_killed_on_another_host_is_in_the_report, needs asked_for, cluster::no_slurm, trials::the_layer),
+        trial!(reports::a_job_ended_by_mpi_abort_under_slurm_and_one_whose_mpiscope_run_is_killed_are_reported, needs asked_for, cluster::no_slurm, trials::the_layer),
+        trial!(reports::a_report_that_a_launcher_passes_on_to_nobody_is_in_a_file, needs asked_for, cluster::no_ssh, trials::the_layer),
         trial!(reports::lost_hosts_are_named_in_bounded_time, needs asked_for, cluster::no_ssh, trials::the_layer),
         trial!(reports::a_temporarily_disconnected_host_is_in_the_report_and_not_called_lost, needs asked_for, cluster::no_ssh, trials::the_layer),
         trial!(reports::a_host_with_a_failed_connection_sends_through_the_folder_and_is_not_called_missing, needs asked_for, cluster::no_ssh, trials::the_layer),

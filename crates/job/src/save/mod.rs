@@ -74,6 +74,24 @@ pub fn save(
     elsewhere: Elsewhere,
     path: &Path,
 ) -> Result<Saved, Error> {
+    let draft = Draft::private(path).map_err(|why| failed(path, &why))?;
+    let saved = write(job, pause, stacks, symbols, elsewhere, (draft.file(), path))?;
+    draft.publish().map_err(|why| failed(path, &why))?;
+    Ok(saved)
+}
+
+/// Like [`save`], to an empty file that may have no name; `path` is what errors call it.
+///
+/// # Errors
+/// The same as those of [`save`].
+pub fn write(
+    job: &Job,
+    pause: Duration,
+    stacks: bool,
+    symbols: &dyn Locate,
+    elsewhere: Elsewhere,
+    (file, path): (&File, &Path),
+) -> Result<Saved, Error> {
     let began = Instant::now();
     let recorder = Recorder::new(symbols);
     let before = earlier(live::look(job, &recorder).observations, elsewhere.before);
@@ -81,9 +99,8 @@ pub fn save(
         thread::sleep(pause.saturating_sub(began.elapsed()));
     }
     let seconds = job.stood.unwrap_or_else(|| began.elapsed()).as_secs_f64();
-    let fail = |why: std::io::Error| Error::File { path: path.to_owned(), why: why.to_string() };
-    let draft = Draft::private(path).map_err(fail)?;
-    let mut archive = Archive::new(draft.file()).map_err(fail)?;
+    let fail = |why: std::io::Error| failed(path, &why);
+    let mut archive = Archive::new(file).map_err(fail)?;
     let mut saved = Saved { not_seen: elsewhere.not_seen, ..Saved::default() };
     let places = Places::default();
     copy_processes(job, stacks, &places, &recorder, &mut saved, |number, copied| {
@@ -99,9 +116,12 @@ pub fn save(
     archive.text(SYMBOLS, &recorder.into_symbols()).map_err(fail)?;
     archive.text(MANIFEST, &manifest).map_err(fail)?;
     archive.finish().map_err(fail)?;
-    saved.bytes = draft.file().metadata().map_err(fail)?.len();
-    draft.publish().map_err(fail)?;
+    saved.bytes = file.metadata().map_err(fail)?.len();
     Ok(saved)
+}
+
+fn failed(path: &Path, why: &std::io::Error) -> Error {
+    Error::File { path: path.to_owned(), why: why.to_string() }
 }
 
 /// Copies each process of the job and passes the copy to `keep` with its number.
@@ -156,14 +176,13 @@ fn manifest(job: &Job, places: &Places, before: Vec<Observation>, seconds: f64, 
     }
 }
 
-/// Adds to a file what was observed of the processes while they ran.
+/// Adds to a file what was observed of the processes while they ran; `path` is what errors call it.
 ///
 /// # Errors
 /// When the file is not an evidence file, or cannot be written.
-pub fn add(path: &Path, followed: &Followed) -> Result<(), Error> {
-    let fail = |why: std::io::Error| Error::File { path: path.to_owned(), why: why.to_string() };
-    let file = File::options().read(true).write(true).open(path).map_err(fail)?;
-    let mut zip = ZipWriter::new_append(Disk::new(&file)).map_err(|why| fail(why.into()))?;
+pub fn add((file, path): (&File, &Path), followed: &Followed) -> Result<(), Error> {
+    let fail = |why: std::io::Error| failed(path, &why);
+    let mut zip = ZipWriter::new_append(Disk::new(file)).map_err(|why| fail(why.into()))?;
     zip.start_file(FOLLOWED, options()).map_err(|why| fail(why.into()))?;
     json::write(&mut zip, followed).map_err(|why| fail(why.into()))?;
     zip.finish().map_err(|why| fail(why.into()))?.finish().map_err(fail)

@@ -3,6 +3,7 @@
 mod ends;
 mod problems;
 
+use super::ended::told_to_end;
 use super::hosts::FromHost;
 use super::{Options, evidence, nobody};
 use crate::render::{self, Block, Table, Terminal, complain, duration, shorten, time_of_calls};
@@ -19,10 +20,13 @@ use problems::{Rest, findings, leaks};
 use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::fs::File;
-use std::io::{self, Write as _};
+use std::io::{self, IsTerminal, Write as _};
 use std::path::{Path, PathBuf};
 
 pub use ends::ended_badly;
+
+/// The file of the report in the directory of `--out`.
+pub const REPORT: &str = "report.json";
 
 /// Upper limit on the lines of the report.
 const MOST_LINES: usize = 20;
@@ -50,11 +54,27 @@ pub struct Scope {
     pub others: Vec<FromHost>,
 }
 
+impl Scope {
+    /// Whether a launcher above has ended the ranks by force: a wrapper was killed before it could tell how its
+    /// program ended, or all were told to end.
+    fn is_ended_by_force(&self) -> bool {
+        let killed = || self.ends.iter().any(|(_, end)| end.ending.is_none());
+        !self.whole && (killed() || told_to_end(&self.ends))
+    }
+
+    fn seen(&self) -> nobody::Seen {
+        let lost = self.others.iter().any(|other| other.evidence.is_err());
+        nobody::Seen { whole: self.whole, ending: self.ending, lost }
+    }
+}
+
 /// Writes `report.json` and an evidence file, and prints the report to `screen`, or to standard error if that
-/// fails. Errors are reported but never change the program's exit status.
+/// fails. A launcher that ends a job by force may pass on nothing of what is printed after that (Hydra after
+/// `MPI_Abort`, PRRTE after SIGTERM): without `report.json`, the report then also goes to a file in the current
+/// directory. Errors are reported but never change the program's exit status.
 pub fn deliver(options: &Options, job: &str, report: JobReport, scope: Scope, screen: Option<File>) {
     let mut written = None;
-    let document = nobody::document(&report, (scope.whole, scope.ending), &options.program);
+    let document = nobody::document(&report, scope.seen(), &options.program);
     if let Some(dir) = &options.out {
         match write_json(dir, &document, &scope) {
             Ok(path) => written = Some(path),
@@ -80,10 +100,21 @@ pub fn deliver(options: &Options, job: &str, report: JobReport, scope: Scope, sc
     text.push(b'\n');
     // Written in one piece so that output of ranks does not interleave; a closed standard error is not an
     // error.
+    let is_lost = screen.as_ref().is_none_or(|screen| !lasts(screen)) && scope.is_ended_by_force();
     let shown = screen.is_some_and(|mut screen| screen.write_all(&text).is_ok());
     if !shown {
         let _closed = io::stderr().lock().write_all(&text);
     }
+    if is_lost && written.is_none() {
+        let file = file_name(&report, &scope, &format!("mpiscope-report-{job}"), "txt");
+        // There is nowhere left to report a failure.
+        let _unread = whole_file::replace(Path::new(&file), &text);
+    }
+}
+
+/// Whether what is written there remains without anyone who passes it on.
+fn lasts(screen: &File) -> bool {
+    screen.is_terminal() || screen.metadata().is_ok_and(|about| about.is_file())
 }
 
 /// Returns the name of an output file. Only the host with rank 0 writes `report.json` itself: other hosts of
@@ -95,7 +126,8 @@ fn file_name(report: &JobReport, scope: &Scope, stem: &str, extension: &str) -> 
 }
 
 fn write_json(dir: &Path, report: &JobReport, scope: &Scope) -> Result<PathBuf> {
-    let name = file_name(report, scope, "report", "json");
+    let (stem, extension) = REPORT.split_once('.').unwrap_or((REPORT, ""));
+    let name = file_name(report, scope, stem, extension);
     let path = dir.join(&name);
     let mut json = serde_json::to_vec_pretty(report)?;
     json.push(b'\n');
@@ -114,7 +146,7 @@ fn lines(
     let short = |line: String| Block::Line(shorten(&line, 2 * terminal.width - MARGIN));
     let mut head = vec![short(format!("mpiscope: {}", report.command))];
     if report.ranks.is_empty() {
-        head.extend(nobody::lines(report, (scope.whole, scope.ending), command).into_iter().map(Block::Line));
+        head.extend(nobody::lines(report, scope.seen(), command).into_iter().map(Block::Line));
     } else {
         head.extend(overview(report).into_iter().map(short));
         head.push(table(report).into());

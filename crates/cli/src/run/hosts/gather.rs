@@ -3,6 +3,7 @@
 mod again;
 mod looks;
 mod refused;
+mod snapshots;
 
 pub use looks::Hosts;
 
@@ -10,7 +11,7 @@ use super::meetings::Meetings;
 use super::message::{self, Identity, LONGEST_EVIDENCE, Message};
 use super::relay;
 use super::sealed::{HANDSHAKE, Sealed, Secret, Side};
-use super::{FromHost, PLACE, SECRET, SILENT, patience};
+use super::{Earlier, FromHost, PLACE, SECRET, SILENT, patience};
 use looks::{Asked, Seen};
 use mpiscope_job::base::clock::Moment;
 use mpiscope_job::base::clock_offset::{HostClock, Offset};
@@ -18,15 +19,16 @@ use mpiscope_job::jobs::announced::{self, Announcement};
 use mpiscope_job::jobs::evidence::{self, Evidence};
 use mpiscope_job::questions::live::Progress;
 use refused::Refused;
+use snapshots::{For, Snapshots};
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read, Seek};
 use std::net::{IpAddr, TcpListener, TcpStream};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
-use tempfile::NamedTempFile;
 
 /// Hosts send a message every second; a host that has been silent for this long is lost.
 pub const SILENCE: Duration = Duration::from_secs(8);
@@ -64,6 +66,8 @@ struct Known {
     progress: Option<Progress>,
     /// The latest answer to a look.
     seen: Option<Seen>,
+    /// The latest snapshot, for the case that the host never sends its final evidence.
+    snapshot: Option<(Instant, File)>,
     /// The evidence that the host sent, or why there is none; `None` while it is awaited.
     outcome: Option<Result<Evidence, String>>,
 }
@@ -102,11 +106,14 @@ impl Shared {
         if self.is_late() {
             return Message::Now;
         }
-        let wanted = self.wanted();
-        if turn.looks || wanted.number == turn.number {
+        if turn.looks.is_some() {
             return Message::Go;
         }
-        *turn = Turn { number: wanted.number, looks: true };
+        let wanted = self.wanted();
+        if wanted.number == turn.number {
+            return turn.snapshots.next(&mut turn.looks);
+        }
+        (turn.number, turn.looks) = (wanted.number, Some(For::Asked));
         let milliseconds = u64::try_from(wanted.pause.as_millis()).unwrap_or(u64::MAX);
         Message::Look { milliseconds, stacks: wanted.stacks }
     }
@@ -129,10 +136,11 @@ impl Shared {
     }
 }
 
-/// The look that a host was asked for last, and whether it is still working on it.
+/// The look that a host was asked for last, and what it is working on.
 struct Turn {
     number: u64,
-    looks: bool,
+    looks: Option<For>,
+    snapshots: Snapshots,
 }
 
 /// A connection that has not yet authenticated.
@@ -254,7 +262,11 @@ impl Gather {
 fn given(known: Known) -> FromHost {
     let why = busy_or_silent(&known);
     let evidence = known.outcome.unwrap_or(Err(why));
-    FromHost { host: known.host, ranks: known.ranks, clock: Some(known.clock), evidence }
+    let heard = known.heard;
+    let earlier = known.snapshot.filter(|_| evidence.is_err()).and_then(|(at, file)| {
+        Some(Earlier { evidence: opened(file).ok()?, before: heard.saturating_duration_since(at) })
+    });
+    FromHost { host: known.host, ranks: known.ranks, clock: Some(known.clock), evidence, earlier }
 }
 
 /// Explains why nothing came from a host that gave no reason itself.
@@ -311,11 +323,12 @@ fn hear(mut host: Sealed, job: &str, shared: &Shared) {
 fn hear_host(mut host: Sealed, from: Identity, job: &str, shared: &Shared) {
     let Ok(at) = greet(&mut host, from, job, shared) else { return };
     let outcome = listen(&mut host, at, shared).map_err(|why| reason(&why));
-    // Opened outside the lock. The file stays open from now on and may lose its name.
-    let outcome = outcome.and_then(|file| evidence::open(file.path()).map_err(|why| why.to_string()));
+    // Opened outside the lock.
+    let outcome = outcome.and_then(opened);
     shared.change(at, |known| {
         // A host that came again has another connection by now.
-        known.outcome.get_or_insert(outcome);
+        let outcome = known.outcome.get_or_insert(outcome);
+        known.snapshot.take_if(|_| outcome.is_ok());
     });
     let _gone = message::send(&mut host, &Message::Taken);
 }
@@ -339,6 +352,7 @@ fn greet(host: &mut Sealed, from: Identity, job: &str, shared: &Shared) -> io::R
         clock,
         progress: None,
         seen: None,
+        snapshot: None,
         outcome: None,
     });
     // Commands run on this host find the job's other hosts by the announcement.
@@ -359,11 +373,11 @@ fn ask(host: &mut Sealed) -> io::Result<(u64, Offset)> {
 }
 
 /// Handles messages until the evidence has arrived.
-fn listen(host: &mut Sealed, at: usize, shared: &Shared) -> io::Result<NamedTempFile> {
+fn listen(host: &mut Sealed, at: usize, shared: &Shared) -> io::Result<File> {
     host.patience(SILENCE)?;
     let mut timed = Instant::now();
     // Looks requested before the host connected do not concern it.
-    let mut turn = Turn { number: shared.wanted().number, looks: false };
+    let mut turn = Turn { number: shared.wanted().number, looks: None, snapshots: Snapshots::new() };
     let mut tells = again::Tells::default();
     loop {
         match message::receive(host) {
@@ -382,9 +396,7 @@ fn listen(host: &mut Sealed, at: usize, shared: &Shared) -> io::Result<NamedTemp
             }
             Ok(Message::Progress(now)) => shared.change(at, |known| known.progress = Some(now)),
             Ok(Message::Seen(len)) if len <= LONGEST_EVIDENCE => {
-                let seen = saw(host, len, at, shared)?;
-                turn.looks = false;
-                shared.change(at, |known| known.seen = Some(Seen { number: turn.number, evidence: seen }));
+                saw(host, (len, at), &mut turn, shared)?;
                 message::send(host, &Message::Taken)?;
             }
             Ok(Message::Evidence(len)) if len <= LONGEST_EVIDENCE => return take(host, len, at, shared),
@@ -402,12 +414,22 @@ fn listen(host: &mut Sealed, at: usize, shared: &Shared) -> io::Result<NamedTemp
 }
 
 /// Receives a host's answer to a look.
-fn saw(host: &mut Sealed, len: u64, at: usize, shared: &Shared) -> io::Result<Result<Evidence, String>> {
-    if len == 0 {
-        return Ok(Err("none of its ranks could be read".to_owned()));
+fn saw(host: &mut Sealed, (len, at): (u64, usize), turn: &mut Turn, shared: &Shared) -> io::Result<()> {
+    let file = if len == 0 { None } else { Some(take(host, len, at, shared)?) };
+    if turn.looks.take() == Some(For::Snapshot) {
+        turn.snapshots.taken();
+        let file = file.map(|file| (Instant::now(), file));
+        shared.change(at, |known| known.snapshot = file.or(known.snapshot.take()));
+        return Ok(());
     }
-    let file = take(host, len, at, shared)?;
-    Ok(evidence::open(file.path()).map_err(|why| why.to_string()))
+    let evidence = file.map_or_else(|| Err("none of its ranks could be read".to_owned()), opened);
+    shared.change(at, |known| known.seen = Some(Seen { number: turn.number, evidence }));
+    Ok(())
+}
+
+/// Opens what a host sent.
+fn opened(file: File) -> Result<Evidence, String> {
+    evidence::read(Path::new("what it sent"), Box::new(file)).map_err(|why| why.to_string())
 }
 
 fn reason(why: &io::Error) -> String {
@@ -424,8 +446,9 @@ fn timed_out(why: &io::Error) -> bool {
     matches!(why.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut)
 }
 
-fn take(host: &mut Sealed, len: u64, at: usize, shared: &Shared) -> io::Result<NamedTempFile> {
-    let mut file = NamedTempFile::new()?;
+fn take(host: &mut Sealed, len: u64, at: usize, shared: &Shared) -> io::Result<File> {
+    // Without a name, so that nothing of it remains if this process is killed.
+    let mut file = tempfile::tempfile()?;
     let mut left = len;
     let mut buffer = vec![0; 64 << 10];
     while left > 0 {
@@ -439,7 +462,7 @@ fn take(host: &mut Sealed, len: u64, at: usize, shared: &Shared) -> io::Result<N
         left = left.saturating_sub(n as u64);
         shared.change(at, |_| ());
     }
-    File::rewind(file.as_file_mut())?;
+    file.rewind()?;
     Ok(file)
 }
 

@@ -1,6 +1,7 @@
 //! Merges the data of hosts into the report and the evidence file.
 
-use super::FromHost;
+use super::{Earlier, FromHost};
+use crate::render::duration;
 use mpiscope_job::base::clock::Moment;
 use mpiscope_job::base::clock_offset::{HostClock, Offset};
 use mpiscope_job::base::parallel;
@@ -103,6 +104,23 @@ fn lost(other: &FromHost, why: &str) -> String {
         1 => format!("host {host} {why}: rank {ranks} missing"),
         _ => format!("host {host} {why}: ranks {ranks} missing"),
     }
+}
+
+/// Replaces evidence that never came by earlier snapshots. Returns a note on each of these hosts.
+pub fn earlier(others: &mut [FromHost]) -> Vec<String> {
+    let of_one = |other: &mut FromHost| {
+        let Earlier { evidence, before } = other.earlier.take()?;
+        let why = std::mem::replace(&mut other.evidence, Ok(evidence)).err()?;
+        let why =
+            if why == super::SILENT { "did not answer" } else { &format!("sent nothing at its end ({why})") };
+        let ranks: RankSet = other.ranks.iter().copied().collect();
+        let ranks = if ranks.0.is_empty() { "its ranks".to_owned() } else { ranks.named() };
+        let (host, before) = (&other.host, duration(before.as_secs_f64()));
+        Some(format!(
+            "host {host} {why}: what is shown of {ranks} was seen {before} before its last sign of life"
+        ))
+    };
+    others.iter_mut().filter_map(of_one).collect()
 }
 
 /// Makes the note on parts that came through the folder.

@@ -51,6 +51,15 @@ pub struct FromHost {
     pub clock: Option<HostClock>,
     /// Its evidence, or the reason why there is none.
     pub evidence: Result<Evidence, String>,
+    /// A snapshot of its ranks, if there is no evidence.
+    pub earlier: Option<Earlier>,
+}
+
+/// A snapshot of a host's ranks while they ran.
+pub struct Earlier {
+    pub evidence: Evidence,
+    /// How long before the last sign of life of the host it arrived.
+    pub before: Duration,
 }
 
 /// Returns how long a host may take to deliver its data: `MPISCOPE_HOST_SECONDS`.

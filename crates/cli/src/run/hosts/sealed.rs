@@ -5,7 +5,7 @@
 
 use rustix::rand::{GetRandomFlags, getrandom};
 use std::io::{self, Read, Write};
-use std::net::TcpStream;
+use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
 const PATTERN: &str = "Noise_NNpsk0_25519_ChaChaPoly_BLAKE2s";
@@ -113,6 +113,11 @@ impl Sealed {
     pub fn patience(&self, limit: Duration) -> io::Result<()> {
         self.socket.set_read_timeout(Some(limit))?;
         self.socket.set_write_timeout(Some(limit))
+    }
+
+    /// Returns the address of the other side.
+    pub fn peer(&self) -> Option<SocketAddr> {
+        self.socket.peer_addr().ok()
     }
 }
 

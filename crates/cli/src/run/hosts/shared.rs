@@ -18,6 +18,8 @@ use std::time::{Duration, Instant};
 const SUFFIX: &str = ".part";
 /// What a part is called from the time it is taken until the report with it is printed.
 const TAKEN: &str = "taken";
+/// The extension of a host's note that a rank of it has stalled while the job runs.
+const STALLED: &str = "stalled";
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// The folder of one job.
@@ -34,16 +36,42 @@ impl Shared {
     /// # Errors
     /// If there is no such place, or if it is not private to the user.
     pub fn find(out: Option<&Path>, key: &str) -> io::Result<Self> {
-        let base = match out {
-            Some(dir) => dir.join(".mpiscope-hosts"),
-            None => cache()?.join("mpiscope-hosts"),
-        };
-        let job = format!("{:016x}", mpiscope_job::runtime::hash(key.as_bytes()));
-        let folder = own(base).and_then(|base| own(base.join(job)))?;
+        let (base, job) = place(out, key)?;
+        if out.is_none() {
+            fs::create_dir_all(base.parent().unwrap_or(&base))?;
+        }
+        own(base).and_then(|base| own(base.join(job))).map(Self::of)
+    }
+
+    /// Like [`find`](Self::find), but creates nothing.
+    fn existing(out: Option<&Path>, key: &str) -> io::Result<Self> {
+        let (base, job) = place(out, key)?;
+        private(base).and_then(|base| private(base.join(job))).map(Self::of)
+    }
+
+    fn of(folder: PathBuf) -> Self {
         let here = HostIdentity::here();
         let file =
             folder.join(format!("{:016x}{SUFFIX}", mpiscope_job::runtime::hash(here.key().as_bytes())));
-        Ok(Self { folder, file })
+        Self { folder, file }
+    }
+
+    /// Notes that a rank of this host has stalled, for the host that reports hangs.
+    ///
+    /// # Errors
+    /// If there is no such folder, or it cannot be written to.
+    pub fn note_stall(out: Option<&Path>, key: &str) -> io::Result<StallNote> {
+        let shared = Self::find(out, key)?;
+        File::create(shared.file.with_extension(STALLED))?;
+        Ok(StallNote(shared))
+    }
+
+    /// Whether another host has noted that a rank of it has stalled.
+    pub fn is_stall_noted(out: Option<&Path>, key: &str) -> bool {
+        Self::existing(out, key).is_ok_and(|shared| {
+            let mine = shared.file.with_extension(STALLED);
+            shared.files().any(|path| is_note(&path) && path != mine)
+        })
     }
 
     /// Returns the folder, for display.
@@ -51,16 +79,22 @@ impl Shared {
         &self.folder
     }
 
+    /// Returns the file of this host's part.
+    pub fn file(&self) -> &Path {
+        &self.file
+    }
+
     /// Puts the part of this host into the folder.
     ///
     /// # Errors
     /// If it cannot be written.
-    pub fn put(&self, evidence: &Path) -> io::Result<()> {
+    pub fn put(&self, mut evidence: &File) -> io::Result<()> {
         // A host that withdrew its part may have removed them.
         self.folder.parent().map(|base| own(base.to_owned())).transpose()?;
         own(self.folder.clone())?;
         let draft = Draft::private(&self.file)?;
-        io::copy(&mut File::open(evidence)?, &mut draft.file())?;
+        io::Seek::rewind(&mut evidence)?;
+        io::copy(&mut evidence, &mut draft.file())?;
         draft.file().sync_all()?;
         draft.publish()
     }
@@ -111,10 +145,11 @@ impl Shared {
         all
     }
 
-    /// Tells the hosts whose parts were taken that the report is printed.
+    /// Tells the hosts whose parts were taken that the report is printed. Notes of hosts that were killed are
+    /// removed as well.
     pub fn done(&self) {
         let taken = |path: &PathBuf| path.extension().is_some_and(|end| end == TAKEN);
-        for part in self.files().filter(taken) {
+        for part in self.files().filter(|path| taken(path) || is_note(path)) {
             let _open = fs::remove_file(part);
         }
         self.leave();
@@ -136,6 +171,21 @@ impl Shared {
     }
 }
 
+/// The note of this host that a rank of it has stalled; withdrawn on drop.
+#[derive(Debug)]
+pub struct StallNote(Shared);
+
+impl Drop for StallNote {
+    fn drop(&mut self) {
+        let _gone = fs::remove_file(self.0.file.with_extension(STALLED));
+        self.0.leave();
+    }
+}
+
+fn is_note(path: &Path) -> bool {
+    path.extension().is_some_and(|end| end == STALLED)
+}
+
 /// Takes a part by renaming it, which tells its host that it was taken. The file remains until the report is
 /// [printed](Shared::done).
 fn open(part: &Path) -> Option<FromHost> {
@@ -144,23 +194,34 @@ fn open(part: &Path) -> Option<FromHost> {
     let evidence = evidence::open(&mine).map_err(|why| why.to_string());
     let host = evidence.as_ref().ok().and_then(|evidence| evidence.manifest.host.clone());
     let host = host.map_or_else(|| "another host".to_owned(), |host| host.name);
-    Some(FromHost { host, ranks: Vec::new(), clock: None, evidence })
+    Some(FromHost { host, ranks: Vec::new(), clock: None, evidence, earlier: None })
+}
+
+/// Returns the folder of all jobs, and the name of this job's folder in it.
+fn place(out: Option<&Path>, key: &str) -> io::Result<(PathBuf, String)> {
+    let base = match out {
+        Some(dir) => dir.join(".mpiscope-hosts"),
+        None => cache()?.join("mpiscope-hosts"),
+    };
+    Ok((base, format!("{:016x}", mpiscope_job::runtime::hash(key.as_bytes()))))
 }
 
 fn cache() -> io::Result<PathBuf> {
     let absolute = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let cache = absolute("XDG_CACHE_HOME").or_else(|| Some(absolute("HOME")?.join(".cache")));
-    let cache = cache.ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, "no home directory"))?;
-    fs::create_dir_all(&cache)?;
-    Ok(cache)
+    cache.ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, "no home directory"))
 }
 
 /// Makes sure that the folder exists and is private to this user.
 fn own(folder: PathBuf) -> io::Result<PathBuf> {
     match DirBuilder::new().mode(0o700).create(&folder) {
-        Err(why) if why.kind() != io::ErrorKind::AlreadyExists => return Err(why),
-        _ => {}
+        Err(why) if why.kind() != io::ErrorKind::AlreadyExists => Err(why),
+        _ => private(folder),
     }
+}
+
+/// Makes sure that an existing folder is private to this user.
+fn private(folder: PathBuf) -> io::Result<PathBuf> {
     let about = fs::symlink_metadata(&folder)?;
     let ours =
         about.is_dir() && about.uid() == rustix::process::geteuid().as_raw() && about.mode() & 0o077 == 0;
@@ -180,8 +241,8 @@ mod tests {
     fn a_part_is_either_taken_or_withdrawn() {
         let dir = tempfile::tempdir().unwrap();
         let shared = Shared::find(Some(dir.path()), "job").unwrap();
-        let evidence = dir.path().join("evidence");
-        fs::write(&evidence, "none").unwrap();
+        let mut evidence = tempfile::tempfile().unwrap();
+        io::Write::write_all(&mut evidence, b"none").unwrap();
         shared.put(&evidence).unwrap();
         assert!(!shared.taken(Duration::ZERO), "nobody was there");
         shared.put(&evidence).unwrap();
@@ -197,8 +258,8 @@ mod tests {
     fn a_host_can_wait_for_the_report_that_contains_its_part() {
         let dir = tempfile::tempdir().unwrap();
         let shared = Shared::find(Some(dir.path()), "job").unwrap();
-        let evidence = dir.path().join("evidence");
-        fs::write(&evidence, "none").unwrap();
+        let mut evidence = tempfile::tempfile().unwrap();
+        io::Write::write_all(&mut evidence, b"none").unwrap();
         shared.put(&evidence).unwrap();
         let other = Shared { folder: shared.folder.clone(), file: shared.folder.join("other.part") };
         assert_eq!(other.take(Duration::ZERO, |all| !all.is_empty()).len(), 1);
@@ -210,6 +271,21 @@ mod tests {
         let began = Instant::now();
         shared.reported(Duration::from_secs(60));
         assert!(began.elapsed() < Duration::from_secs(30));
+    }
+
+    #[test]
+    fn a_stall_is_noted_for_other_hosts_until_the_note_is_withdrawn() {
+        let dir = tempfile::tempdir().unwrap();
+        let is_noted = || Shared::is_stall_noted(Some(dir.path()), "job");
+        assert!(!is_noted() && fs::read_dir(dir.path()).unwrap().next().is_none(), "nothing is created");
+        let note = Shared::note_stall(Some(dir.path()), "job").unwrap();
+        assert!(!is_noted(), "it is the note of this host");
+        let other = note.0.folder.join("other.stalled");
+        fs::write(&other, "").unwrap();
+        assert!(is_noted());
+        fs::remove_file(other).unwrap();
+        drop(note);
+        assert!(fs::read_dir(dir.path()).unwrap().next().is_none(), "nothing is left");
     }
 
     #[test]

@@ -13,7 +13,6 @@ use std::env;
 use std::fs::File;
 use std::io;
 use std::net::{IpAddr, SocketAddr, TcpStream};
-use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -27,6 +26,14 @@ const HEARTBEAT: Duration = Duration::from_secs(1);
 /// Interval between attempts to reconnect.
 const RECONNECT_INTERVAL: Duration = Duration::from_secs(5);
 
+/// The error if the gatherer was connected and has ended.
+const GONE: &str = "`mpiscope run` in front of the launcher has ended";
+
+/// Whether an error of [`Uplink::deliver`] says that the gatherer has ended.
+pub fn is_gone(why: &io::Error) -> bool {
+    why.kind() == io::ErrorKind::ConnectionAborted
+}
+
 /// Whether a process gathers.
 pub fn wanted() -> bool {
     env::var_os(PLACE).is_some() && env::var_os(SECRET).is_some()
@@ -34,7 +41,7 @@ pub fn wanted() -> bool {
 
 enum News {
     Ranks(Vec<u32>),
-    Evidence(PathBuf),
+    Evidence(File),
 }
 
 /// The connection, maintained by a thread.
@@ -59,6 +66,11 @@ impl Told {
         let mut state = self.state();
         state.1 = now;
         state.0
+    }
+
+    /// Whether a gatherer is connected.
+    pub fn is_connected(&self) -> bool {
+        self.state().0
     }
 
     fn connected(&self, is: bool) {
@@ -109,8 +121,8 @@ impl Uplink {
     ///
     /// # Errors
     /// If it was not received; the caller must then use it otherwise.
-    pub fn deliver(self, evidence: &Path) -> io::Result<()> {
-        let _gone = self.news.send(News::Evidence(evidence.to_owned()));
+    pub fn deliver(self, evidence: &File) -> io::Result<()> {
+        let _gone = self.news.send(News::Evidence(evidence.try_clone()?));
         drop(self.news);
         self.thread.join().unwrap_or_else(|_| Err(io::Error::other("the connection failed, as said above")))
     }
@@ -146,12 +158,12 @@ fn keep(
     news: &Receiver<News>,
 ) -> io::Result<()> {
     let others = Others { job, announced: None };
-    let mut line = Line { others, seen, told, said: None, news, ranks: Vec::new() };
+    let mut line = Line { others, seen, told, said: None, news, ranks: Vec::new(), reached: None };
     // If the first connection fails, later ones will too.
     let mut up = line.begin(place, secret)?;
     loop {
         let why = match line.talk(&mut up) {
-            Ok(Some(file)) => return send(&mut up, &file),
+            Ok(Some(file)) => return send(&mut up, &file).map_err(|why| line.undelivered(why)),
             Ok(None) => return Ok(()),
             Err(why) if is_answer(&why) => return Err(why),
             Err(why) => why,
@@ -161,7 +173,7 @@ fn keep(
             match news.recv_timeout(RECONNECT_INTERVAL) {
                 Ok(News::Ranks(now)) => line.ranks = now,
                 Ok(News::Evidence(file)) => {
-                    let mut up = line.begin(place, secret).map_err(|_| why)?;
+                    let mut up = line.begin(place, secret).map_err(|_| line.undelivered(why))?;
                     message::send(&mut up, &Message::Alive(line.ranks.clone()))?;
                     answer(&mut up, &mut line.others)?;
                     return send(&mut up, &file);
@@ -190,6 +202,8 @@ struct Line<'a> {
     said: Option<Progress>,
     news: &'a Receiver<News>,
     ranks: Vec<u32>,
+    /// The address of the gatherer, if it was ever connected.
+    reached: Option<SocketAddr>,
 }
 
 impl Line<'_> {
@@ -202,12 +216,25 @@ impl Line<'_> {
         }
         up.patience(patience())?;
         self.said = None;
+        self.reached = up.peer();
         self.told.connected(true);
         Ok(up)
     }
 
+    /// Returns the error for data that was not received. Where nobody listens any more, nobody will take it.
+    fn undelivered(&self, why: io::Error) -> io::Error {
+        let refuses = |address| {
+            let made = TcpStream::connect_timeout(&address, CONNECT);
+            made.is_err_and(|why| why.kind() == io::ErrorKind::ConnectionRefused)
+        };
+        match self.reached.is_some_and(refuses) {
+            true => io::Error::new(io::ErrorKind::ConnectionAborted, GONE),
+            false => why,
+        }
+    }
+
     /// Sends signs of life until there is evidence to send; `None` if it has already been sent.
-    fn talk(&mut self, up: &mut Sealed) -> io::Result<Option<PathBuf>> {
+    fn talk(&mut self, up: &mut Sealed) -> io::Result<Option<File>> {
         loop {
             match self.news.recv_timeout(HEARTBEAT) {
                 Ok(News::Ranks(now)) => self.ranks = now,
@@ -239,11 +266,8 @@ impl Line<'_> {
 
     /// Takes snapshots of the ranks, which may hang, and sends the result.
     fn look(&mut self, up: &mut Sealed, pause: Duration, stacks: bool) -> io::Result<()> {
-        let folder = tempfile::tempdir()?;
-        let file = folder.path().join("evidence");
         let job = self.others.job;
-        let seen = self.saving(up, || evidence::keep(job, pause, stacks, &file))?;
-        if seen {
+        if let Some(file) = self.saving(up, || evidence::of_host(job, pause, stacks))? {
             return deliver(up, &file, Message::Seen);
         }
         message::send(up, &Message::Seen(0))?;
@@ -252,18 +276,19 @@ impl Line<'_> {
 
     /// Sends the current state of ranks that outlive their launcher.
     fn send_now(&mut self, up: &mut Sealed) -> io::Result<()> {
-        let folder = tempfile::tempdir()?;
-        let file = folder.path().join("evidence");
         let (job, seen) = (self.others.job, self.seen);
-        let save = || evidence::keep(job, Duration::ZERO, false, &file) && evidence::add(seen, &file);
-        match self.saving(up, save)? {
-            true => send(up, &file),
-            false => Err(io::Error::other("nothing can be saved")),
+        match self.saving(up, || evidence::at_the_end(job, &[], seen))? {
+            Some(file) => send(up, &file),
+            None => Err(io::Error::other("nothing can be saved")),
         }
     }
 
     /// Runs `save` while sending signs of life, as it may take longer than the silence allowed for a host.
-    fn saving(&mut self, up: &mut Sealed, save: impl FnOnce() -> bool + Send) -> io::Result<bool> {
+    fn saving(
+        &mut self,
+        up: &mut Sealed,
+        save: impl FnOnce() -> Option<File> + Send,
+    ) -> io::Result<Option<File>> {
         let (done, over) = channel();
         thread::scope(|scope| {
             scope.spawn(move || done.send(save()));
@@ -271,7 +296,7 @@ impl Line<'_> {
                 match over.recv_timeout(HEARTBEAT) {
                     Ok(saved) => return Ok(saved),
                     Err(RecvTimeoutError::Timeout) => {}
-                    Err(RecvTimeoutError::Disconnected) => return Ok(false),
+                    Err(RecvTimeoutError::Disconnected) => return Ok(None),
                 }
                 message::send(up, &Message::Alive(self.ranks.clone()))?;
                 match answer(up, &mut self.others)? {
@@ -303,12 +328,12 @@ fn answer(up: &mut Sealed, others: &mut Others<'_>) -> io::Result<Message> {
 }
 
 /// Sends the final file.
-fn send(up: &mut Sealed, evidence: &Path) -> io::Result<()> {
+fn send(up: &mut Sealed, evidence: &File) -> io::Result<()> {
     deliver(up, evidence, Message::Evidence)
 }
 
-fn deliver(up: &mut Sealed, evidence: &Path, announced: impl Fn(u64) -> Message) -> io::Result<()> {
-    let mut file = File::open(evidence)?;
+fn deliver(up: &mut Sealed, mut file: &File, announced: impl Fn(u64) -> Message) -> io::Result<()> {
+    io::Seek::rewind(&mut file)?;
     let len = file.metadata()?.len();
     message::send(up, &announced(len))?;
     io::copy(&mut io::Read::take(&mut file, len), up)?;

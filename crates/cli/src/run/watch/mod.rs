@@ -10,7 +10,8 @@
 //!
 //! ```text
 //! mpiscope run mpirun -hosts n1,n2 ./app     hosts report their progress; the starting process asks them for snapshots
-//! mpirun -hosts n1,n2 mpiscope run ./app     the host of rank 0 queries the others, as `mpiscope why` does
+//! mpirun -hosts n1,n2 mpiscope run ./app     the host of rank 0 queries the others, as `mpiscope why` does, when
+//!                                            nothing happens on it or another host has noted that a rank stalls
 //! ```
 
 mod partly;
@@ -22,7 +23,6 @@ pub use scope::Scope;
 
 use super::Options;
 use super::hosts::FromHost;
-use crate::render::duration;
 use mpiscope_job::jobs::evidence::ProcessEnd;
 use mpiscope_job::questions::live::Progress;
 use partly::Partly;
@@ -138,10 +138,11 @@ fn follow(reporter: &Reporter, after: Duration, stopped: &Receiver<()>) {
         }
         if is_reporter && still >= after && still >= looked.mul_f64(reporter.scope.sparing()) {
             looked = still;
-            let when = format!("no rank has completed an MPI call for {}", duration(still.as_secs_f64()));
-            reporter.look(APART, &when);
-        } else if is_reporter && reporter.scope.has_all() {
-            partly.look(reporter, stalled);
+            reporter.look(APART, &reporter.scope.stood(still));
+        } else if !is_reporter {
+            reporter.note_stall(stalled);
+        } else if still < after || reporter.scope.has_all() {
+            partly.look(reporter, reporter.stalled_anywhere(stalled));
         }
     }
 }

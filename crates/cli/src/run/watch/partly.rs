@@ -24,20 +24,26 @@ pub struct Partly {
     looked: Instant,
     /// The processor time that the last look took.
     cost: Duration,
+    /// The least time until the next look. If hosts are not connected, it grows while nothing is found.
+    pause: Duration,
     /// The kind of the verdict of the last look, and the ranks that can never proceed.
     seen: Option<(Kind, Members)>,
 }
 
 impl Partly {
     pub fn new(after: Duration) -> Self {
-        Self { after, looked: Instant::now(), cost: Duration::ZERO, seen: None }
+        Self { after, looked: Instant::now(), cost: Duration::ZERO, pause: after, seen: None }
     }
 
     /// Looks at the job if a rank has `stalled` for long and the last look was long enough ago, and reports a
     /// verdict that has not changed since.
     pub fn look(&mut self, reporter: &Reporter, stalled: Duration) {
         let since = self.looked.elapsed();
-        if stalled < self.after || since < self.after.max(self.cost * SPARING) {
+        if stalled < self.after {
+            self.pause = self.after;
+            return;
+        }
+        if since < self.pause.max(self.cost * SPARING) {
             return;
         }
         let (began, used) = (Instant::now(), processor_time());
@@ -55,6 +61,11 @@ impl Partly {
             );
             reporter.tell(found, &when);
         }
+        let is_new = now.is_some() && now != self.seen;
+        self.pause = match is_new || reporter.scope.has_all() {
+            true => self.after,
+            false => self.pause.mul_f64(reporter.scope.sparing()),
+        };
         self.seen = now;
     }
 }

@@ -93,6 +93,25 @@ impl Reporter {
         self.scope.progress(self.job().as_ref())
     }
 
+    /// Returns the names of the worlds with ranks here that have passed `MPI_Init`.
+    fn worlds(&self) -> BTreeSet<String> {
+        let images = self.job().map(|job| job.images).unwrap_or_default();
+        let worlds = images.iter().filter_map(|image| Some(image.who()?.entry.world));
+        worlds.filter(|world| !world.is_empty()).collect()
+    }
+
+    /// Returns the longest time for which a rank has stalled, as far as that is known here, where ranks have
+    /// for `here`.
+    pub fn stalled_anywhere(&self, here: Duration) -> Duration {
+        let noted = here < self.after && self.scope.is_stall_noted(self.out.as_deref(), || self.worlds());
+        if noted { self.after } else { here }
+    }
+
+    /// Tells the reporting host whether a rank here has stalled for long.
+    pub fn note_stall(&self, stalled: Duration) {
+        self.scope.note_stall(stalled >= self.after, self.out.as_deref(), || self.worlds());
+    }
+
     /// Records the current progress, and returns since when it has not changed.
     pub fn note(&self, now: Option<Progress>) -> Option<Instant> {
         let mut reading = self.reading.lock().ok()?;

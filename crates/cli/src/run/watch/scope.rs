@@ -1,13 +1,18 @@
 //! The ranks that are watched, and how ranks of other hosts are examined.
 
 use crate::host_scope;
+use crate::render::duration;
 use crate::run::hosts::gather::Hosts;
+use crate::run::hosts::shared::{Shared, StallNote};
 use crate::run::hosts::uplink::Told;
 use crate::run::hosts::{join, patience};
 use mpiscope_job::hosts::other_hosts::{self, Elsewhere};
 use mpiscope_job::jobs::job::Job;
 use mpiscope_job::questions::live::{Progress, progress};
 use mpiscope_job::questions::why::Verdict;
+use mpiscope_job::sources::host_identity::HostIdentity;
+use std::collections::BTreeSet;
+use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -24,9 +29,12 @@ pub enum Scope {
     Part {
         /// Connection to the gatherer that hears the hosts and reports for them, if there is one.
         told: Option<Told>,
-        /// The local ranks. Without a gatherer, the host with rank 0 reports: when nothing happens here, it
-        /// queries the other hosts as `mpiscope why` does.
+        /// The local ranks. Without a gatherer, the host with rank 0 reports: when nothing happens here, or a
+        /// rank has stalled here or on a host that has noted so, it queries the other hosts as `mpiscope why`
+        /// does.
         ranks: Mutex<Vec<u32>>,
+        /// Without a gatherer, the note to the host with rank 0 that a rank here has stalled.
+        note: Mutex<Option<StallNote>>,
     },
 }
 
@@ -45,12 +53,12 @@ impl Scope {
 
     /// Makes a scope of one host's ranks.
     pub fn part(told: Option<Told>) -> Self {
-        Self::Part { told, ranks: Mutex::default() }
+        Self::Part { told, ranks: Mutex::default(), note: Mutex::default() }
     }
 
     /// Whether this process is the one to report. If another process is, passes the progress on to it.
     pub fn is_reporter(&self, progress: Option<&Progress>) -> bool {
-        let Self::Part { told, ranks } = self else { return true };
+        let Self::Part { told, ranks, .. } = self else { return true };
         if told.as_ref().is_some_and(|told| told.progress(progress.cloned())) {
             return false;
         }
@@ -68,6 +76,36 @@ impl Scope {
     /// Whether the progress of all ranks is known without asking for it.
     pub fn has_all(&self) -> bool {
         matches!(self, Self::Here | Self::Heard(_))
+    }
+
+    /// Describes a stall of this length of all ranks whose progress is known without asking for it.
+    pub fn stood(&self, still: Duration) -> String {
+        let still = duration(still.as_secs_f64());
+        match self {
+            Self::Here | Self::Heard(_) => format!("no rank has completed an MPI call for {still}"),
+            Self::Part { .. } => {
+                let host = HostIdentity::here().name;
+                format!("no rank on {host} has completed an MPI call for {still}")
+            }
+        }
+    }
+
+    /// Whether another host has noted that a rank of it has stalled. `worlds` returns the names of the worlds
+    /// with ranks here.
+    pub fn is_stall_noted(&self, out: Option<&Path>, worlds: impl FnOnce() -> BTreeSet<String>) -> bool {
+        matches!(self, Self::Part { .. }) && worlds().iter().any(|world| Shared::is_stall_noted(out, world))
+    }
+
+    /// Notes for the reporting host that a rank here has stalled, or withdraws the note. If the hosts share no
+    /// folder, the reporting host knows only of its own ranks.
+    pub fn note_stall(&self, stalls: bool, out: Option<&Path>, worlds: impl FnOnce() -> BTreeSet<String>) {
+        let Self::Part { told, note, .. } = self else { return };
+        let mut note = note.lock().unwrap_or_else(PoisonError::into_inner);
+        if !stalls {
+            *note = None;
+        } else if note.is_none() && !told.as_ref().is_some_and(Told::is_connected) {
+            *note = worlds().first().and_then(|world| Shared::note_stall(out, world).ok());
+        }
     }
 
     /// Returns the factor by which a stall must have grown since the last look before the next one, to avoid

@@ -61,6 +61,8 @@ pub fn once(hosts: Vec<Known>) -> Vec<Known> {
         let lost_ns =
             now_ns.saturating_sub(u64::try_from(host.heard.elapsed().as_nanos()).unwrap_or(u64::MAX));
         let had_some = !host.ranks.is_empty();
+        // What another connection has sent may be in the snapshot as well.
+        host.snapshot.take_if(|_| sent.iter().any(|other| other.id == host.id));
         for other in sent.iter().filter(|other| other.id == host.id) {
             let came = ranks_that_began_before(lost_ns, other);
             host.ranks.retain(|rank| !came.contains(rank));
@@ -72,6 +74,7 @@ pub fn once(hosts: Vec<Known>) -> Vec<Known> {
             Some(known) => {
                 let more = host.ranks.into_iter().filter(|rank| !known.ranks.contains(rank));
                 known.ranks.extend(more.collect::<Vec<_>>());
+                known.snapshot = host.snapshot.or(known.snapshot.take());
             }
             None => open.push(host),
         }

@@ -85,5 +85,6 @@ fn given(known: &Known, number: u64) -> FromHost {
         (Some(Err(why)), _) | (_, Some(Seen { evidence: Err(why), .. })) => Err(why.clone()),
         (None, None) => Err(busy_or_silent(known)),
     };
-    FromHost { host: known.host.clone(), ranks: known.ranks.clone(), clock: Some(known.clock), evidence }
+    let (host, ranks, clock) = (known.host.clone(), known.ranks.clone(), Some(known.clock));
+    FromHost { host, ranks, clock, evidence, earlier: None }
 }

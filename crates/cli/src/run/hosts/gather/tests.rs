@@ -1,3 +1,4 @@
+use super::super::join;
 use super::super::message::Identity;
 use super::*;
 use mpiscope_job::hosts::other_hosts::Elsewhere;
@@ -7,6 +8,7 @@ use mpiscope_job::model::locate::NoSymbols;
 use mpiscope_job::save;
 use mpiscope_job::test_image::TestImage;
 use std::io::Write;
+use tempfile::NamedTempFile;
 
 const JOB: &str = "job";
 
@@ -163,8 +165,17 @@ fn only_a_host_that_still_responds_is_given_more_time() {
     assert_eq!(heard.len(), 2);
 }
 
-/// Sends signs of life until the host is asked to look.
-fn is_asked(host: &mut Sealed) -> Message {
+/// The request for a snapshot.
+const SNAPSHOT: Message = Message::Look { milliseconds: 0, stacks: false };
+
+/// Takes no snapshot.
+fn sees_nothing(host: &mut Sealed) {
+    message::send(host, &Message::Seen(0)).unwrap();
+    assert_eq!(message::receive(host).unwrap(), Message::Taken);
+}
+
+/// Sends signs of life until the host is asked for this look.
+fn is_asked(host: &mut Sealed, wanted: &Message) {
     loop {
         message::send(host, &Message::Alive(vec![7])).unwrap();
         loop {
@@ -174,7 +185,12 @@ fn is_asked(host: &mut Sealed) -> Message {
                 Message::Time => {
                     message::send(host, &Message::Clock(Moment::now().monotonic_ns)).unwrap();
                 }
-                other => return other,
+                other if other == *wanted => return,
+                SNAPSHOT => {
+                    sees_nothing(host);
+                    break;
+                }
+                other => panic!("{other:?}"),
             }
         }
         thread::sleep(Duration::from_millis(5));
@@ -192,16 +208,40 @@ fn hosts_are_asked_for_snapshots_and_only_unresponsive_ones_are_missing() {
     let hosts = gather.hosts();
     thread::scope(|scope| {
         let seen = scope.spawn(|| hosts.look(Duration::from_millis(1500), true, Duration::from_secs(5)));
-        assert_eq!(is_asked(&mut looks), Message::Look { milliseconds: 1500, stacks: true });
+        is_asked(&mut looks, &Message::Look { milliseconds: 1500, stacks: true });
         delivers(&mut looks, &saved(job), Message::Seen);
         let seen = seen.join().unwrap();
         let who: Vec<_> = seen.iter().map(|one| (one.host.as_str(), one.evidence.is_ok())).collect();
         assert_eq!(who, [("n7", true), ("n8", true), ("n9", false)]);
         // An answer to this request does not answer the next one.
-        let seen = hosts.look(Duration::ZERO, false, Duration::from_millis(50));
+        let seen = hosts.look(Duration::from_millis(1), false, Duration::from_millis(50));
         assert_eq!(seen.iter().filter(|one| one.evidence.is_ok()).count(), 1, "only the one that has ended");
-        assert_eq!(is_asked(&mut looks), Message::Look { milliseconds: 0, stacks: false });
+        is_asked(&mut looks, &Message::Look { milliseconds: 1, stacks: false });
     });
+}
+
+#[test]
+fn a_host_that_is_killed_is_reported_as_in_its_last_snapshot_unless_it_sends_its_evidence_later() {
+    for comes_again in [false, true] {
+        let job = if comes_again { "gather-killed-again" } else { "gather-killed" };
+        let gather = Gather::begin(job).unwrap();
+        let _rank = TestImage::new(job, 7, 9);
+        let host = || comes(&gather, &gather.secret, job, ("n7", "n7"), &[7]).unwrap();
+        let mut killed = host();
+        is_asked(&mut killed, &SNAPSHOT);
+        delivers(&mut killed, &saved(job), Message::Seen);
+        drop(killed);
+        lost(&gather, 1);
+        if comes_again {
+            sends(&mut host(), job);
+        }
+        let mut heard = gather.finish();
+        assert!(heard.len() == 1 && heard[0].evidence.is_ok() == comes_again);
+        let notes = join::earlier(&mut heard);
+        assert!(heard[0].evidence.is_ok());
+        assert!(notes.len() == usize::from(!comes_again), "{notes:?}");
+        assert!(notes.iter().all(|note| note.contains("what is shown of rank 7 was seen ")), "{notes:?}");
+    }
 }
 
 #[test]
@@ -216,7 +256,13 @@ fn progress_is_each_hosts_latest_report_and_hosts_that_have_sent_all_have_no_liv
         let progress = Progress { calls, living: living.iter().map(id).collect(), ..Progress::default() };
         message::send(&mut hosts[at], &Message::Progress(progress)).unwrap();
         message::send(&mut hosts[at], &Message::Alive(vec![7])).unwrap();
-        while message::receive(&mut hosts[at]).unwrap() != Message::Go {}
+        loop {
+            match message::receive(&mut hosts[at]).unwrap() {
+                Message::Go => break,
+                SNAPSHOT => break sees_nothing(&mut hosts[at]),
+                _ => {}
+            }
+        }
         gather.hosts().progress().map(|all| (all.calls, all.living.len())).unwrap()
     };
     assert_eq!(says(0, 5, &[1, 2]), (5, 2));
