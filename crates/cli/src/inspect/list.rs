@@ -173,7 +173,16 @@ impl Row {
         };
         let state = self.state.map_or("differs", describe::state).to_owned();
         let more = if self.more { " ..." } else { "" };
-        vec![handle, or_dash(Some(self.members.to_string())), state, format!("{}{more}", self.summary)]
+        vec![handle, or_dash(Some(self.members.to_string())), state, format!("{}{more}", self.what())]
+    }
+
+    /// What the object is, with the identity by which other commands name it if the first column has not got it.
+    fn what(&self) -> String {
+        let is_named_so = self.handle.is_some() && self.identity != 0 && self.summary.is_called_by_identity();
+        match is_named_so {
+            true => format!("{}: {}", identity::short(self.identity), self.summary),
+            false => self.summary.to_string(),
+        }
     }
 }
 

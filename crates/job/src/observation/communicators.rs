@@ -128,6 +128,7 @@ fn freed(comm: &Comm) -> String {
         identity: Hex(comm.head.identity.get()),
         name: (!name.is_empty()).then(|| name.into_owned()),
         size: Some(comm.size.get()),
+        remote_size: Some(comm.remote_size.get()).filter(|size| *size != 0),
         ..Reference::unknown(Kind::Communicator, comm.head.handle.get(), comm.head.uid.get())
     }
     .label()

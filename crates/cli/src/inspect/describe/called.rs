@@ -16,15 +16,15 @@ pub enum Name {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Called {
     Name(Name),
-    /// By identity, with the size if useful.
-    Identity(u64, Option<u32>),
+    /// By identity, with the sizes in parentheses if useful.
+    Identity(u64, String),
     /// A datatype, by its constructor.
     Derived(&'static str),
     /// A datatype with unknown constructor.
     SomeDerived,
     Handle(Kind, Hex),
-    /// A communicator of which only handle and size are known.
-    Communicator(Hex, Option<u32>),
+    /// A communicator of which only handle and sizes are known.
+    Communicator(Hex, String),
 }
 
 impl Name {
@@ -47,11 +47,10 @@ impl Called {
 
     /// Refers to an object that cannot be looked up any more.
     pub fn from_afar(object: &Reference) -> Self {
-        let size = object.size.filter(|size| *size > 0);
         Self::by_name(object).unwrap_or(match object.kind {
             Kind::Datatype => Self::SomeDerived,
-            Kind::Communicator if object.identity.0 != 0 => Self::Identity(object.identity.0, size),
-            Kind::Communicator => Self::Communicator(object.handle, size),
+            Kind::Communicator if object.identity.0 != 0 => Self::Identity(object.identity.0, object.sizes()),
+            Kind::Communicator => Self::Communicator(object.handle, object.sizes()),
             kind => Self::Handle(kind, object.handle),
         })
     }
@@ -68,14 +67,13 @@ impl fmt::Display for Name {
 
 impl fmt::Display for Called {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let sized = |size: &Option<u32>| size.map_or_else(String::new, |size| format!(" (size {size})"));
         match self {
             Self::Name(name) => name.fmt(f),
-            Self::Identity(identity, size) => write!(f, "{}{}", identity::short(*identity), sized(size)),
+            Self::Identity(identity, sizes) => write!(f, "{}{sizes}", identity::short(*identity)),
             Self::Derived(combiner) => write!(f, "a {combiner} type"),
             Self::SomeDerived => f.write_str("a derived type"),
             Self::Handle(kind, handle) => write!(f, "{kind} {handle}"),
-            Self::Communicator(handle, size) => write!(f, "{handle}{}", sized(size)),
+            Self::Communicator(handle, sizes) => write!(f, "{handle}{sizes}"),
         }
     }
 }

@@ -167,7 +167,7 @@ impl Context<'_> {
         }
         match self.reader.object_by_uid(reference.uid) {
             Ok(Some(Object::Communicator(comm))) if comm.common.identity.0 != 0 => {
-                Called::Identity(comm.common.identity.0, None)
+                Called::Identity(comm.common.identity.0, String::new())
             }
             Ok(Some(Object::Datatype(old))) => Called::Derived(old.combiner),
             _ => unknown,

@@ -40,6 +40,11 @@ impl Summary {
     pub fn new(common: &Common, what: What) -> Self {
         Self { kind: common.kind, name: Name::of(common), what }
     }
+
+    /// Whether other commands name such an object by its identity (`Reference::label`).
+    pub fn is_called_by_identity(&self) -> bool {
+        self.name.is_none() && matches!(self.kind, Kind::Communicator | Kind::Window)
+    }
 }
 
 impl fmt::Display for What {

@@ -132,8 +132,8 @@ fn mark(shown: impl IntoIterator<Item = Option<f64>>, marked: Option<&str>) -> O
 /// Returns the name of a communicator without the size that follows if it has no name of its own: headings give
 /// the number of ranks.
 pub fn without_size(communicator: &str) -> &str {
-    let named = communicator.strip_suffix(')').and_then(|name| name.rsplit_once(" (size "));
-    named.map_or(communicator, |(name, _)| name)
+    let named = communicator.strip_suffix(')').and_then(|name| name.rsplit_once(" (size"));
+    named.filter(|(_, sizes)| sizes.starts_with([' ', 's'])).map_or(communicator, |(name, _)| name)
 }
 
 /// Makes a note on the rows omitted from a table, if any; `one` and `many` name one of them and several.
@@ -166,6 +166,7 @@ mod tests {
     #[test]
     fn a_heading_gives_the_size_of_a_communicator_once() {
         assert_eq!(without_size("id:6300d509 (size 3)"), "id:6300d509");
+        assert_eq!(without_size("id:6300d509 (sizes 1 and 3)"), "id:6300d509");
         assert_eq!(without_size("MPI_COMM_WORLD"), "MPI_COMM_WORLD");
         assert_eq!(without_size("\"mine (size 3)\""), "\"mine (size 3)\"");
     }

@@ -27,19 +27,22 @@ pub struct Reference {
     /// Number of processes in the (local) group of a communicator.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size: Option<u32>,
+    /// Number of processes in the remote group of an intercommunicator.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub remote_size: Option<u32>,
 }
 
 impl Reference {
     /// Creates a reference to an object of which only the handle is known.
     pub fn unknown(kind: Kind, handle: u64, uid: u64) -> Self {
-        Self { kind, handle: Hex(handle), uid, identity: Hex(0), name: None, predefined: false, size: None }
+        let (name, size, remote_size) = (None, None, None);
+        Self { kind, handle: Hex(handle), uid, identity: Hex(0), name, predefined: false, size, remote_size }
     }
 
     /// The name shown to users: the name set by the program; for other communicators, windows and files the
     /// identity, which is equal on all ranks.
     pub fn label(&self) -> String {
-        let size =
-            self.size.filter(|size| *size > 0).map_or_else(String::new, |size| format!(" (size {size})"));
+        let size = self.sizes();
         match (&self.name, self.kind) {
             (Some(name), _) if self.predefined => name.clone(),
             (Some(name), _) => format!("\"{name}\""),
@@ -54,6 +57,16 @@ impl Reference {
             (None, kind) => format!("{} {}", kind.c_type().trim_start_matches("MPI_"), self.handle),
         }
     }
+
+    /// Returns the sizes of a communicator's groups in parentheses, after a space, if known. They are the same on
+    /// both sides of an intercommunicator: the smaller one comes first.
+    pub fn sizes(&self) -> String {
+        match (self.size.unwrap_or(0), self.remote_size.unwrap_or(0)) {
+            (0, _) => String::new(),
+            (size, 0) => format!(" (size {size})"),
+            (local, remote) => format!(" (sizes {} and {})", local.min(remote), local.max(remote)),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -66,6 +79,8 @@ mod tests {
         assert_eq!(reference.label(), "0x84");
         (reference.size, reference.identity) = (Some(4), Hex(0x3f2a_91c0_0000_0000));
         assert_eq!(reference.label(), "id:3f2a91c0 (size 4)");
+        reference.remote_size = Some(2);
+        assert_eq!(reference.label(), "id:3f2a91c0 (sizes 2 and 4)");
         reference.name = Some("solver".into());
         assert_eq!(reference.label(), "\"solver\"");
         let mut window = Reference::unknown(Kind::Window, 0x9, 0);

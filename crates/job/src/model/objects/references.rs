@@ -71,31 +71,35 @@ impl<S: Source> Reader<'_, S> {
 
     fn refer_by(&self, kind: Kind, handle: u64, entry: Option<Entry>) -> Reference {
         let predefined = self.predefined().name(kind, handle);
-        let (given, size) = entry.map_or((None, None), |entry| self.given(kind, entry.index));
+        let given = entry.and_then(|entry| self.given(kind, entry.index));
+        let sizes = entry.filter(|_| kind == Kind::Communicator).and_then(|entry| self.sizes(entry.index));
         Reference {
             identity: Hex(entry.map_or(0, |entry| entry.identity)),
             name: predefined.map(str::to_owned).or(given.filter(|name| !name.is_empty())),
             predefined: predefined.is_some() || entry.is_some_and(|entry| entry.predefined),
-            size,
+            size: sizes.map(|(local, _)| local),
+            remote_size: sizes.map(|(_, remote)| remote).filter(|remote| *remote != 0),
             ..Reference::unknown(kind, handle, entry.map_or(0, |entry| entry.uid))
         }
     }
 
-    /// Returns the name set by the program, and the size of a communicator.
-    fn given(&self, kind: Kind, index: u64) -> (Option<String>, Option<u32>) {
+    /// Returns the name set by the program.
+    fn given(&self, kind: Kind, index: u64) -> Option<String> {
         match kind {
-            Kind::Communicator => {
-                let record = self.record::<Comm>(kind, index).ok();
-                let record = record.as_ref().map(|record| &record.value);
-                (record.map(|comm| comm.name.text().into_owned()), record.map(|comm| comm.size.get()))
-            }
-            Kind::Datatype => (self.name_of(kind, index, |of: &objects::Datatype| &of.name), None),
-            Kind::Window => (self.name_of(kind, index, |of: &objects::Window| &of.name), None),
+            Kind::Communicator => Some(self.record::<Comm>(kind, index).ok()?.value.name.text().into_owned()),
+            Kind::Datatype => self.name_of(kind, index, |of: &objects::Datatype| &of.name),
+            Kind::Window => self.name_of(kind, index, |of: &objects::Window| &of.name),
             // The process set of a group from a session.
-            Kind::Group => (self.name_of(kind, index, |of: &objects::Group| &of.name), None),
-            Kind::File => (self.name_of(kind, index, |of: &objects::File| &of.name), None),
-            _ => (None, None),
+            Kind::Group => self.name_of(kind, index, |of: &objects::Group| &of.name),
+            Kind::File => self.name_of(kind, index, |of: &objects::File| &of.name),
+            _ => None,
         }
+    }
+
+    /// Returns the numbers of processes in the local and the remote group of a communicator.
+    fn sizes(&self, index: u64) -> Option<(u32, u32)> {
+        let record = self.record::<Comm>(Kind::Communicator, index).ok()?.value;
+        Some((record.size.get(), record.remote_size.get()))
     }
 
     fn name_of<T: Record>(&self, kind: Kind, index: u64, name: impl Fn(&T) -> &Text) -> Option<String> {

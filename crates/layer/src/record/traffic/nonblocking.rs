@@ -464,10 +464,12 @@ pub fn cancel<A: Abi>(_: &Call<A>, result: c_int, request: *const A::Handle) {
     }
     let handle = scratch::pointed(request);
     flag(handle, Flag::CANCELLED);
-    if let Some(held) = hold()
-        && let Some(request) = held.requests.find(handle).filter(|request| request.is(Flag::CANCELLED))
-        && RequestKind(request.kind.get()).sends()
-    {
+    let Some(held) = hold() else { return };
+    let Some(request) = held.requests.find(handle).filter(|_| handle != held.null_request) else { return };
+    if request.is(Flag::SHARED_HANDLE) {
+        // Which of its sends it is, is unknown; so the program need not wait for any of them.
+        request.entry.set(0);
+    } else if request.is(Flag::CANCELLED) && RequestKind(request.kind.get()).sends() {
         facts::send_no_longer_waits(&held, request.entry.get());
     }
 }

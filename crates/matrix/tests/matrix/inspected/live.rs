@@ -66,8 +66,12 @@ pub fn check(subject: &Subject, library: &Library) -> Result<()> {
     let target = job.target();
     for (kind, wanted) in LISTED {
         let output = text(&["inspect", &target, "--kind", kind])?;
-        let found = output.lines().any(|line| line.contains(wanted));
-        ensure!(found, "no {wanted:?} in the list of {kind}:\n{output}");
+        let found = output.lines().find(|line| line.contains(wanted));
+        ensure!(found.is_some(), "no {wanted:?} in the list of {kind}:\n{output}");
+        // Other commands name an unnamed communicator by its identity.
+        let is_identified =
+            kind != "comm" || wanted.contains('"') || found.is_some_and(|line| line.contains("id:"));
+        ensure!(is_identified, "{wanted:?} without its identity in the list of {kind}:\n{output}");
     }
     for (name, wanted) in SHOWN {
         let output = text(&["inspect", &target, "--rank", "1", "--handle", name])?;
