@@ -349,6 +349,8 @@ class CoreReference(Record):
     name: Optional[str]
     #: Whether it is predefined.
     predefined: Optional[bool]
+    #: Number of processes in the remote group of an intercommunicator.
+    remote_size: Optional[int]
     #: Number of processes in the (local) group of a communicator.
     size: Optional[int]
     #: Its uid; zero if it has no record.
@@ -1430,6 +1432,8 @@ class InspectReference(Record):
     name: Optional[str]
     #: Whether it is predefined.
     predefined: Optional[bool]
+    #: Number of processes in the remote group of an intercommunicator.
+    remote_size: Optional[int]
     #: Number of processes in the (local) group of a communicator.
     size: Optional[int]
     #: Its uid; zero if it has no record.
@@ -1929,6 +1933,8 @@ class PsReference(Record):
     name: Optional[str]
     #: Whether it is predefined.
     predefined: Optional[bool]
+    #: Number of processes in the remote group of an intercommunicator.
+    remote_size: Optional[int]
     #: Number of processes in the (local) group of a communicator.
     size: Optional[int]
     #: Its uid; zero if it has no record.
@@ -2993,6 +2999,8 @@ class VarsObject(Record):
     name: Optional[str]
     #: Whether it is predefined.
     predefined: Optional[bool]
+    #: Number of processes in the remote group of an intercommunicator.
+    remote_size: Optional[int]
     #: Number of processes in the (local) group of a communicator.
     size: Optional[int]
     #: Its uid; zero if it has no record.

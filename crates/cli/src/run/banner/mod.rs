@@ -55,11 +55,15 @@ pub struct Scope {
 }
 
 impl Scope {
-    /// Whether a launcher above has ended the ranks by force: a wrapper was killed before it could tell how its
-    /// program ended, or all were told to end.
-    fn is_ended_by_force(&self) -> bool {
+    /// Whether a launcher above has ended the ranks of several hosts by force: a rank called `MPI_Abort`, a
+    /// wrapper was killed before it could tell how its program ended, or all were told to end.
+    fn is_ended_by_force(&self, report: &JobReport) -> bool {
+        let elsewhere =
+            || report.worlds.iter().any(|world| (world.ranks.0.len() as u64) < u64::from(world.size));
+        let several = report.hosts.len() > 1 || elsewhere();
+        let aborted = || report.ranks.iter().any(|rank| rank.abort_code.is_some());
         let killed = || self.ends.iter().any(|(_, end)| end.ending.is_none());
-        !self.whole && (killed() || told_to_end(&self.ends))
+        !self.whole && several && (aborted() || killed() || told_to_end(&self.ends))
     }
 
     fn seen(&self) -> nobody::Seen {
@@ -69,9 +73,9 @@ impl Scope {
 }
 
 /// Writes `report.json` and an evidence file, and prints the report to `screen`, or to standard error if that
-/// fails. A launcher that ends a job by force may pass on nothing of what is printed after that (Hydra after
-/// `MPI_Abort`, PRRTE after SIGTERM): without `report.json`, the report then also goes to a file in the current
-/// directory. Errors are reported but never change the program's exit status.
+/// fails. A launcher that ends a job on several hosts by force may pass on nothing of what is printed after that
+/// (Hydra after `MPI_Abort`, PRRTE after SIGTERM): without `report.json`, the report then also goes to a file in
+/// the current directory. Errors are reported but never change the program's exit status.
 pub fn deliver(options: &Options, job: &str, report: JobReport, scope: Scope, screen: Option<File>) {
     let mut written = None;
     let document = nobody::document(&report, scope.seen(), &options.program);
@@ -100,7 +104,7 @@ pub fn deliver(options: &Options, job: &str, report: JobReport, scope: Scope, sc
     text.push(b'\n');
     // Written in one piece so that output of ranks does not interleave; a closed standard error is not an
     // error.
-    let is_lost = screen.as_ref().is_none_or(|screen| !lasts(screen)) && scope.is_ended_by_force();
+    let is_lost = screen.as_ref().is_none_or(|screen| !lasts(screen)) && scope.is_ended_by_force(&report);
     let shown = screen.is_some_and(|mut screen| screen.write_all(&text).is_ok());
     if !shown {
         let _closed = io::stderr().lock().write_all(&text);
