@@ -119,7 +119,7 @@ pub fn leaks(found: &Inspection, kind: Option<Kind>) -> Vec<String> {
     if running {
         lines.push("  created and not freed so far:".into());
     }
-    lines.extend(leaks.iter().map(|leak| format!("  {leak}")));
+    lines.extend(leaks.iter().map(|leak| format!("  {leak}{}", if leak.active { ", active" } else { "" })));
     lines
 }
 

@@ -339,7 +339,7 @@ fn leaks_are_a_problem_and_name_the_place_and_the_ranks() {
     let (printed, status) = saved.printed(&["--leaks"]);
     assert_eq!(status, Some(1), "{printed}");
     assert!(printed.contains("  2 communicators, MPI_Comm_dup at 0x1234 (ranks [0-1])"), "{printed}");
-    assert!(printed.contains("  1 request, MPI_Irecv at 0x1234 (rank 1)"), "{printed}");
+    assert!(printed.contains("  1 request, MPI_Irecv at 0x1234 (rank 1), active"), "{printed}");
     let (printed, status) = saved.printed(&["--leaks", "--kind", "win"]);
     assert!(status == Some(0) && printed.contains("everything that was created has been freed"), "{printed}");
     assert_eq!(saved.json(&["--leaks"])["leaks"][0]["count"], 2);
