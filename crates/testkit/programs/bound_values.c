@@ -1,6 +1,7 @@
 // Variables bound to objects, to be inspected from inside and from outside: `bound_values DIR`, with two ranks. Of three
 // messages on the communicator "grid", rank 1 has a receive for one and has probed another; on "halves" both have started
-// their sides of a partitioned message. Rank 1 writes MPI_T_UMQ_LENGTH of both to DIR/length, and both create DIR/ready.RANK and wait for DIR/go.
+// their sides of a partitioned message. Rank 1 writes MPI_T_UMQ_LENGTH of both to DIR/length, and both create
+// DIR/ready.RANK and wait for DIR/go.
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -176,7 +176,7 @@ impl Row {
         vec![handle, or_dash(Some(self.members.to_string())), state, format!("{}{more}", self.what())]
     }
 
-    /// What the object is, with the identity by which other commands name it if the first column has not got it.
+    /// What the object is, with the identity by which other commands name it unless the first column shows it.
     fn what(&self) -> String {
         let is_named_so = self.handle.is_some() && self.identity != 0 && self.summary.is_called_by_identity();
         match is_named_so {

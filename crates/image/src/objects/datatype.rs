@@ -61,7 +61,7 @@ codes! {
 /// A freed datatype keeps its record as long as there is a record of another datatype derived from it
 /// ([`users`](Self::users)), so a type map can always be built.
 #[repr(C)]
-#[derive(Debug, Clone)]
+#[derive(Debug, Default, Clone)]
 pub struct Datatype {
     /// `head.parent` is the uid of the old type, for constructors with one.
     pub head: Head,
@@ -146,3 +146,29 @@ const _: () = {
     assert!(offset_of!(Datatype, signature) == 224);
     assert!(size_of::<Datatype>() == 248);
 };
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_is_repeated_for_certain_if_there_is_less_of_it_than_data() {
+        let repeats = |size: u64, extent: i64, true_extent: u64, bytes: u64| {
+            let datatype = Datatype::default();
+            datatype.size.set(size);
+            datatype.extent.set(extent.cast_unsigned());
+            datatype.true_extent.set(true_extent);
+            datatype.repeats_memory(bytes)
+        };
+        assert!(repeats(48, 32, 32, 48), "blocks that overlap");
+        assert!(repeats(16, 4, 16, 48) && repeats(16, -4, 16, 48), "elements that overlap");
+        assert!(!repeats(16, 4, 16, 16), "one of them alone");
+        assert!(!repeats(32, 4, 228, 256), "columns of a matrix");
+        assert!(!repeats(16, 4, 0, 48) && !repeats(SIZE_UNKNOWN, 4, 16, 48) && !repeats(0, 4, 16, 48));
+        let unknown = Datatype::default();
+        unknown.size.set(16);
+        unknown.true_extent.set(8);
+        unknown.lb.set(BOUND_UNKNOWN);
+        assert!(!unknown.repeats_memory(16), "the extent is not known");
+    }
+}

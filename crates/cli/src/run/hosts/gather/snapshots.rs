@@ -1,8 +1,8 @@
 //! Snapshots of a host's ranks in case its final evidence never comes: a host may be lost, and a scheduler may
 //! kill everything on it at once, as Slurm does after `MPI_Abort`.
 //!
-//! The pause between two snapshots doubles, so that at least half of a run is always known, at the cost of a
-//! few snapshots per run.
+//! The pause between two snapshots doubles, so that after the first one at least a third of a run is known
+//! (less if snapshots take long), at the cost of a few snapshots per run.
 
 use crate::run::hosts::message::Message;
 use std::time::{Duration, Instant};
