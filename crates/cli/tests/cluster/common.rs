@@ -67,7 +67,31 @@ impl Hosts {
             shared.cluster.0.add_slurm().unwrap();
             shared.slurm = true;
         }
-        Self { shared: Arc::clone(shared), dir: TempDir::with_prefix("clu").unwrap() }
+        let hosts = Self { shared: Arc::clone(shared), dir: TempDir::with_prefix("clu").unwrap() };
+        if slurm {
+            hosts.free();
+        }
+        hosts
+    }
+
+    /// Waits until Slurm has no jobs: those of the last test may still be completing, and tests take "the
+    /// only job" for theirs.
+    pub fn free(&self) {
+        let on_login = |program, arguments: &[&str]| {
+            let mut command = self.shared.cluster.0.on("login", program).unwrap();
+            self.run(command.args(arguments))
+        };
+        let until = Instant::now() + Duration::from_secs(30);
+        loop {
+            let queue = on_login("squeue", &["--noheader", "--format", "%A"]);
+            let left: Vec<&str> = queue.stdout.split_whitespace().collect();
+            if left.is_empty() {
+                return;
+            }
+            assert!(Instant::now() < until, "jobs of earlier tests do not end: {}", queue.describe());
+            let _cancelled = on_login("scancel", &left);
+            std::thread::sleep(Duration::from_millis(100));
+        }
     }
 
     /// Disconnects a host from the network. The next test gets new hosts, as programs may keep running on
