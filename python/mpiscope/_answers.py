@@ -339,8 +339,6 @@ class CoreRank(Record):
 class CoreReference(Record):
     """A reference to an object."""
 
-    #: The constructor of a derived datatype, such as ``contiguous``, if known.
-    combiner: Optional[str]
     #: Its handle.
     handle: str
     #: Equal on all processes that share the object; zero if it is local to this process.
@@ -1424,8 +1422,6 @@ class InspectRank2(Record):
 class InspectReference(Record):
     """A reference to an object."""
 
-    #: The constructor of a derived datatype, such as ``contiguous``, if known.
-    combiner: Optional[str]
     #: Its handle.
     handle: str
     #: Equal on all processes that share the object; zero if it is local to this process.
@@ -1927,8 +1923,6 @@ class PsRankStatus(Record):
 class PsReference(Record):
     """A reference to an object."""
 
-    #: The constructor of a derived datatype, such as ``contiguous``, if known.
-    combiner: Optional[str]
     #: Its handle.
     handle: str
     #: Equal on all processes that share the object; zero if it is local to this process.
@@ -2995,8 +2989,6 @@ class VarsItem(Record):
 class VarsObject(Record):
     """The object that a variable is bound to."""
 
-    #: The constructor of a derived datatype, such as ``contiguous``, if known.
-    combiner: Optional[str]
     #: Its handle.
     handle: str
     #: Equal on all processes that share the object; zero if it is local to this process.

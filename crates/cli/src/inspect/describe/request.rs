@@ -2,7 +2,7 @@
 
 use super::{Called, Context, Fact, field, when};
 use mpiscope_job::model::objects::request::{Rank, When};
-use mpiscope_job::model::objects::{Message, Request};
+use mpiscope_job::model::objects::{Message, Reference, Request};
 use std::fmt;
 
 /// The contents of the request's line.
@@ -42,8 +42,8 @@ struct State {
 }
 
 impl Summary {
-    pub fn of(request: &Request) -> Self {
-        Self { what: What::of(request), state: State::of(request) }
+    pub fn of(context: &Context<'_>, request: &Request) -> Self {
+        Self { what: What::of(request, &|object| context.call(object)), state: State::of(request) }
     }
 }
 
@@ -54,13 +54,14 @@ impl fmt::Display for Summary {
 }
 
 impl What {
-    pub fn of(request: &Request) -> Self {
+    /// Describes a request, referring to other objects by `call`.
+    pub fn of(request: &Request, call: &dyn Fn(&Reference) -> Called) -> Self {
         Self {
             operation: operation(request).to_owned(),
             way: Way::of(request),
-            object: request.object.as_ref().map(Called::of),
+            object: request.object.as_ref().map(call),
             count: request.count,
-            datatype: request.datatype.as_ref().map(Called::of),
+            datatype: request.datatype.as_ref().map(call),
         }
     }
 }
@@ -231,8 +232,8 @@ pub struct MessageSummary {
 }
 
 impl MessageSummary {
-    pub fn of(message: &Message) -> Self {
-        let communicator = message.communicator.as_ref().map(Called::of);
+    pub fn of(context: &Context<'_>, message: &Message) -> Self {
+        let communicator = message.communicator.as_ref().map(|comm| context.call(comm));
         Self { from: from(message), communicator, bytes: message.bytes }
     }
 }
