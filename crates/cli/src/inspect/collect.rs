@@ -4,7 +4,7 @@ use super::describe::{self, Fact, Summary};
 use crate::host_scope::HostScope;
 use crate::selection::{self, Target};
 use anyhow::{Result, bail};
-use mpiscope_job::base::{parallel, refusal::Refusal};
+use mpiscope_job::base::refusal::Refusal;
 use mpiscope_job::jobs::job::{Job, names};
 use mpiscope_job::jobs::job_image::JobImage;
 use mpiscope_job::jobs::symbols::FileSymbols;
@@ -192,11 +192,9 @@ fn all(job: &Job, name: Option<&str>, found: &mut Inspection) {
     let is_named = |image: &JobImage, process: &Process| {
         Some(process.pid) == pid || one_alone.is_some_and(|pid| holds(image, pid))
     };
-    let reader = live_process::Reader::default();
-    let mut read = Vec::new();
-    let inspected = parallel::work(&job.images, |image| Inspected::of_job(&reader, image));
-    for (image, inspected) in job.images.iter().zip(inspected) {
-        match inspected {
+    let (mut read, reader) = (Vec::new(), live_process::Reader::default());
+    for image in &job.images {
+        match Inspected::of_job(&reader, image) {
             Ok(Some(inspected)) => read.push((image, inspected)),
             Ok(None) => found.silent += 1,
             Err(e) => found.problems.push(e.to_string()),
