@@ -74,8 +74,8 @@ impl Hosts {
         hosts
     }
 
-    /// Waits until Slurm has no jobs: those of the last test may still be completing, and tests take "the
-    /// only job" for theirs.
+    /// Cancels the jobs that Slurm still has and waits until they are gone: those of the last test may still be
+    /// completing, and tests take "the only job" for theirs.
     pub fn free(&self) {
         let on_login = |program, arguments: &[&str]| {
             let mut command = self.shared.cluster.0.on("login", program).unwrap();

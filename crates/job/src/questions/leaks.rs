@@ -255,6 +255,15 @@ mod tests {
     }
 
     #[test]
+    fn active_requests_are_counted_apart_from_those_that_were_not_started() {
+        let idle = site(Kind::Request, "a.c:5", 1);
+        let active = Site { active: true, count: 2, ..idle.clone() };
+        let leaks = join([((0, Some(0)), [idle, active].as_slice())].into_iter());
+        let counts: Vec<_> = leaks.iter().map(|leak| (leak.active, leak.count)).collect();
+        assert_eq!(counts, [(true, 2), (false, 1)]);
+    }
+
+    #[test]
     fn objects_created_at_further_places_are_counted() {
         let mut places = Places::new(2);
         let key = |from| (Kind::Info, 1, from, false, 0);
