@@ -4,7 +4,9 @@
 //!
 //! All members number the collectives of a communicator alike, so records with the same number must be the
 //! same operation. Comparing them across ranks shows a mismatch even if a rank has left the collective long
-//! ago. Each communicator with collective calls has a ring of [`RING`] records at the location given by
+//! ago. A call whose arguments the library rejects is none of them: its number goes to the next one.
+//!
+//! Each communicator with collective calls has a ring of [`RING`] records at the location given by
 //! [`Comm::history`](crate::objects::Comm::history). The collective with number `n` is at `n % RING` until
 //! the one [`RING`] later replaces it.
 

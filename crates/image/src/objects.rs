@@ -178,10 +178,10 @@ pub struct Comm {
     pub topology: W32,
     /// Number of communicators created from this one, by any operation: part of the identity of the next.
     pub children: W32,
-    /// Number of calls that create windows and files on it, successful or not: part of the identity of the
-    /// next.
+    /// Number of calls that create windows and files on it, successful or not, except for those whose arguments
+    /// the library rejected: part of the identity of the next.
     pub made_on: W32,
-    /// Number of collectives entered on this communicator.
+    /// Number of collectives entered on this communicator; without those whose arguments the library rejected.
     pub collectives: W64,
     /// Ranks in MPI_COMM_WORLD of the (local) group, in order; `u64::MAX` for a process outside it. Empty if
     /// the members are those of the world, in its order. Duplicates share the array.

@@ -257,9 +257,21 @@ static void after_a_short_receive(void)
     MPI_Recv(values, 1, MPI_INT, 1 - rank, 8, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
+/* scenario rejected_and_not_repeated 3 collective-mismatch culprit 1 without intel-abi says MPI_Gather at hang_left_out.c: */
+static void rejected_and_not_repeated(void)
+{
+    /* The error is returned, and the program does not look at it. */
+    int value = rank, all[8];
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    for (int i = 0; i < 3; i++)
+        MPI_Bcast(&value, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    MPI_Gather(&value, 1, MPI_INT, all, 1, MPI_INT, rank == 1 ? size + 5 : 0, MPI_COMM_WORLD);
+    MPI_Barrier(MPI_COMM_WORLD); /* here: rejected_and_not_repeated */
+}
+
 SCENARIOS(S(send_left_out_of_a_loop), S(send_left_out_of_a_gather), S(receive_left_out), S(sent_behind_the_barrier),
           S(freed_while_others_reduce), S(group_with_other_members), S(locks_in_a_ring),
           S(waitany_lacks_one_send), S(one_of_several_sends_nothing), S(token_not_passed_on), S(group_of_another_color),
           S(halo_on_another_communicator), S(sum_on_another_communicator), S(synchronous_receive_left_out),
           S(receive_from_a_finished_rank), S(one_receive_too_many), S(one_receive_of_the_only_worker_too_many),
-          S(after_a_short_receive))
+          S(after_a_short_receive), S(rejected_and_not_repeated))

@@ -59,7 +59,7 @@ pub struct File {
     pub fortran: W32,
     /// 1 if it was requested: ROMIO assigns a file's number only then.
     pub fortran_known: W32,
-    /// Number of collective calls on it that this process has entered.
+    /// Number of collective calls on it that this process has entered and the library has not rejected.
     pub collectives: W64,
     /// Its last collective calls, as in [`Window::history`](super::Window::history).
     pub history: W64,

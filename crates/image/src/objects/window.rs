@@ -107,7 +107,7 @@ pub struct Window {
     pub targets: Words,
     /// The pairs of the info object that was last set, as of that time: see [`pairs`](super::pairs).
     pub hints: Text,
-    /// Number of collective calls on it that this process has entered.
+    /// Number of collective calls on it that this process has entered and the library has not rejected.
     pub collectives: W64,
     /// The last [`LOCK_RING`] locks of the window's memory as consecutive [`LockEpoch`]s: number `n` is at `n
     /// % LOCK_RING`. This and all following fields are zero in older images, and if times are not recorded.

@@ -600,7 +600,7 @@ rare_hook! {
     note { object: at(fh) }
     bytes { }
     before { objects::files::before_close, objects::collectives::on_file_at(fh) }
-    after { objects::files::after_close, objects::collectives::left() }
+    after { objects::files::after_close, objects::collectives::left_file() }
 }
 rare_hook! {
     MPI_File_delete (filename: *const c_char, info: A::Handle)
@@ -653,7 +653,7 @@ rare_hook! {
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { objects::collectives::on_file(fh), traffic::requests::overwrite::watch(request) }
-    after { objects::access::read(fh, i64::from(count), datatype), objects::collectives::left(), traffic::nonblocking::file(traffic::nonblocking::kind::FILE_READ, fh, buf.addr(), i64::from(count), datatype, request) }
+    after { objects::access::read(fh, i64::from(count), datatype), objects::collectives::left_file(), traffic::nonblocking::file(traffic::nonblocking::kind::FILE_READ, fh, buf.addr(), i64::from(count), datatype, request) }
 }
 rare_hook! {
     MPI_File_iread_at (fh: usize, offset: usize, buf: *mut c_void, count: Count, datatype: A::Handle, request: *mut A::Handle)
@@ -671,7 +671,7 @@ rare_hook! {
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { objects::collectives::on_file(fh), traffic::requests::overwrite::watch(request) }
-    after { objects::access::read(fh, i64::from(count), datatype), objects::collectives::left(), traffic::nonblocking::file(traffic::nonblocking::kind::FILE_READ, fh, buf.addr(), i64::from(count), datatype, request) }
+    after { objects::access::read(fh, i64::from(count), datatype), objects::collectives::left_file(), traffic::nonblocking::file(traffic::nonblocking::kind::FILE_READ, fh, buf.addr(), i64::from(count), datatype, request) }
 }
 rare_hook! {
     MPI_File_iwrite (fh: usize, buf: *const c_void, count: Count, datatype: A::Handle, request: *mut A::Handle)
@@ -689,7 +689,7 @@ rare_hook! {
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { objects::collectives::on_file(fh), traffic::requests::overwrite::watch(request) }
-    after { objects::access::write(fh, i64::from(count), datatype), objects::collectives::left(), traffic::nonblocking::file(traffic::nonblocking::kind::FILE_WRITE, fh, buf.addr(), i64::from(count), datatype, request) }
+    after { objects::access::write(fh, i64::from(count), datatype), objects::collectives::left_file(), traffic::nonblocking::file(traffic::nonblocking::kind::FILE_WRITE, fh, buf.addr(), i64::from(count), datatype, request) }
 }
 rare_hook! {
     MPI_File_iwrite_at (fh: usize, offset: usize, buf: *const c_void, count: Count, datatype: A::Handle, request: *mut A::Handle)
@@ -707,7 +707,7 @@ rare_hook! {
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { objects::collectives::on_file(fh), traffic::requests::overwrite::watch(request) }
-    after { objects::access::write(fh, i64::from(count), datatype), objects::collectives::left(), traffic::nonblocking::file(traffic::nonblocking::kind::FILE_WRITE, fh, buf.addr(), i64::from(count), datatype, request) }
+    after { objects::access::write(fh, i64::from(count), datatype), objects::collectives::left_file(), traffic::nonblocking::file(traffic::nonblocking::kind::FILE_WRITE, fh, buf.addr(), i64::from(count), datatype, request) }
 }
 rare_hook! {
     MPI_File_open (comm: A::Handle, filename: *const c_char, amode: c_int, info: A::Handle, fh: *mut usize)
@@ -723,7 +723,7 @@ rare_hook! {
     note { object: fh }
     bytes { }
     before { objects::collectives::on_file(fh) }
-    after { objects::collectives::left() }
+    after { objects::collectives::left_file() }
 }
 rare_hook! {
     MPI_File_read (fh: usize, buf: usize, count: Count, datatype: A::Handle, status: usize)
@@ -741,7 +741,7 @@ rare_hook! {
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { objects::collectives::on_file(fh) }
-    after { objects::access::read(fh, i64::from(count), datatype), objects::collectives::left() }
+    after { objects::access::read(fh, i64::from(count), datatype), objects::collectives::left_file() }
 }
 rare_hook! {
     MPI_File_read_all_begin (fh: usize, buf: usize, count: Count, datatype: A::Handle)
@@ -750,7 +750,7 @@ rare_hook! {
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { objects::collectives::on_file(fh) }
-    after { objects::access::read(fh, i64::from(count), datatype), objects::collectives::left() }
+    after { objects::access::read(fh, i64::from(count), datatype), objects::collectives::left_file() }
 }
 rare_hook! {
     MPI_File_read_all_end (fh: usize, buf: usize, status: usize)
@@ -759,7 +759,7 @@ rare_hook! {
     note { object: fh }
     bytes { }
     before { objects::collectives::on_file(fh) }
-    after { objects::access::time(fh), objects::collectives::left() }
+    after { objects::access::time(fh), objects::collectives::left_file() }
 }
 rare_hook! {
     MPI_File_read_at (fh: usize, offset: usize, buf: usize, count: Count, datatype: A::Handle, status: usize)
@@ -777,7 +777,7 @@ rare_hook! {
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { objects::collectives::on_file(fh) }
-    after { objects::access::read(fh, i64::from(count), datatype), objects::collectives::left() }
+    after { objects::access::read(fh, i64::from(count), datatype), objects::collectives::left_file() }
 }
 rare_hook! {
     MPI_File_read_at_all_begin (fh: usize, offset: usize, buf: usize, count: Count, datatype: A::Handle)
@@ -786,7 +786,7 @@ rare_hook! {
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { objects::collectives::on_file(fh) }
-    after { objects::access::read(fh, i64::from(count), datatype), objects::collectives::left() }
+    after { objects::access::read(fh, i64::from(count), datatype), objects::collectives::left_file() }
 }
 rare_hook! {
     MPI_File_seek (fh: usize, offset: i64, whence: c_int)
@@ -800,14 +800,14 @@ rare_hook! {
     note { object: fh }
     bytes { }
     before { objects::collectives::on_file(fh) }
-    after { objects::collectives::left() }
+    after { objects::collectives::left_file() }
 }
 rare_hook! {
     MPI_File_set_atomicity (fh: usize, flag: c_int)
     note { object: fh }
     bytes { }
     before { objects::collectives::on_file(fh) }
-    after { objects::files::set_atomicity, objects::collectives::left() }
+    after { objects::files::set_atomicity, objects::collectives::left_file() }
 }
 rare_hook! {
     MPI_File_set_errhandler (file: usize, errhandler: A::Handle)
@@ -821,21 +821,21 @@ rare_hook! {
     note { object: fh }
     bytes { }
     before { objects::collectives::on_file(fh) }
-    after { objects::files::set_info, objects::collectives::left() }
+    after { objects::files::set_info, objects::collectives::left_file() }
 }
 rare_hook! {
     MPI_File_set_view (fh: usize, disp: i64, etype: A::Handle, filetype: A::Handle, datarep: *const c_char, info: A::Handle)
     note { object: fh, datatype: etype }
     bytes { }
     before { objects::collectives::on_file(fh) }
-    after { objects::files::set_view(fh, disp, (etype, filetype), datarep, info), objects::collectives::left() }
+    after { objects::files::set_view(fh, disp, (etype, filetype), datarep, info), objects::collectives::left_file() }
 }
 rare_hook! {
     MPI_File_sync (fh: usize)
     note { object: fh }
     bytes { }
     before { objects::collectives::on_file(fh) }
-    after { objects::access::time(fh), objects::collectives::left() }
+    after { objects::access::time(fh), objects::collectives::left_file() }
 }
 rare_hook! {
     MPI_File_write (fh: usize, buf: usize, count: Count, datatype: A::Handle, status: usize)
@@ -853,7 +853,7 @@ rare_hook! {
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { objects::collectives::on_file(fh) }
-    after { objects::access::write(fh, i64::from(count), datatype), objects::collectives::left() }
+    after { objects::access::write(fh, i64::from(count), datatype), objects::collectives::left_file() }
 }
 rare_hook! {
     MPI_File_write_all_begin (fh: usize, buf: usize, count: Count, datatype: A::Handle)
@@ -862,7 +862,7 @@ rare_hook! {
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { objects::collectives::on_file(fh) }
-    after { objects::access::write(fh, i64::from(count), datatype), objects::collectives::left() }
+    after { objects::access::write(fh, i64::from(count), datatype), objects::collectives::left_file() }
 }
 rare_hook! {
     MPI_File_write_at (fh: usize, offset: usize, buf: usize, count: Count, datatype: A::Handle, status: usize)
@@ -880,7 +880,7 @@ rare_hook! {
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { objects::collectives::on_file(fh) }
-    after { objects::access::write(fh, i64::from(count), datatype), objects::collectives::left() }
+    after { objects::access::write(fh, i64::from(count), datatype), objects::collectives::left_file() }
 }
 rare_hook! {
     MPI_File_write_at_all_begin (fh: usize, offset: usize, buf: usize, count: Count, datatype: A::Handle)
@@ -889,7 +889,7 @@ rare_hook! {
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { objects::collectives::on_file(fh) }
-    after { objects::access::write(fh, i64::from(count), datatype), objects::collectives::left() }
+    after { objects::access::write(fh, i64::from(count), datatype), objects::collectives::left_file() }
 }
 rare_hook! {
     MPI_Finalize ()
@@ -2336,7 +2336,7 @@ hook! {
     note { object: win }
     bytes { }
     before { objects::collectives::on_window(win) }
-    after { objects::windows::fence, objects::collectives::left() }
+    after { objects::windows::fence, objects::collectives::left_window() }
 }
 hook! {
     sizes outlined
@@ -2375,7 +2375,7 @@ rare_hook! {
     note { object: at(win) }
     bytes { }
     before { objects::windows::before_free, objects::collectives::on_window_at(win) }
-    after { objects::windows::after_free, traffic::freed::again(mpiscope_image::layout::SectionKind::WINDOWS), objects::collectives::left() }
+    after { objects::windows::after_free, traffic::freed::again(mpiscope_image::layout::SectionKind::WINDOWS), objects::collectives::left_window() }
 }
 rare_hook! {
     MPI_Win_free_keyval (win_keyval: *mut c_int)
@@ -2447,7 +2447,7 @@ rare_hook! {
     note { object: win }
     bytes { }
     before { objects::collectives::on_window(win) }
-    after { objects::windows::set_info, objects::collectives::left() }
+    after { objects::windows::set_info, objects::collectives::left_window() }
 }
 rare_hook! {
     MPI_Win_set_name (win: A::Handle, win_name: *const c_char)

@@ -169,6 +169,13 @@ fn neighbors<A: Abi>(comm: A::Handle, number: fn(c_int, c_int) -> c_int) -> Opti
     }
 }
 
+/// Returns the class of an error code. If the library does not answer, the code serves as its class.
+pub fn class_of<A: Abi>(code: c_int) -> c_int {
+    let mut class = code;
+    error_class::<A>(code, &mut class);
+    class
+}
+
 /// `MPI_COMM_WORLD` as this process must name it; `None` if the library hides it.
 pub fn comm_world<A: Abi>() -> Option<A::Handle> {
     predefined::<A>("MPI_COMM_WORLD")

@@ -6,10 +6,12 @@
 use super::{output, recorder};
 use crate::interpose::frame::Call;
 use crate::record::objects::tables;
+use crate::record::traffic::rejected::rejected;
 use crate::record::traffic::{history, scratch};
 use libc::c_int;
 use mpi_abi::Abi;
 use mpiscope_image::W64;
+use mpiscope_image::layout::SectionKind;
 use std::sync::atomic::Ordering;
 
 /// A thread enters a collective call on a window.
@@ -46,9 +48,39 @@ fn number<A: Abi>(call: &Call<A>, record: Option<(&W64, &W64)>) {
         known.and_then(|(writer, (_, ring))| history::write_on_object(writer, call, ring, entered));
 }
 
-/// The call returns.
+/// A call on a window returns.
 #[inline(never)]
-pub fn left<A: Abi>(call: &Call<A>, _: c_int) {
+pub fn left_window<A: Abi>(call: &Call<A>, result: c_int) {
+    left(call);
+    if result != A::SUCCESS && rejected::<A>(result, SectionKind::WINDOWS) {
+        take_back(
+            call,
+            tables::WINDOWS.find(call.thread().call.object.get()).map(|record| &record.collectives),
+        );
+    }
+}
+
+/// A call on a file returns.
+#[inline(never)]
+pub fn left_file<A: Abi>(call: &Call<A>, result: c_int) {
+    left(call);
+    if result != A::SUCCESS && rejected::<A>(result, SectionKind::FILES) {
+        take_back(
+            call,
+            tables::FILES.find(call.thread().call.object.get()).map(|record| &record.collectives),
+        );
+    }
+}
+
+/// The library rejected the call: unless another thread has begun the next one, its number is free again.
+#[cold]
+fn take_back<A: Abi>(call: &Call<A>, count: Option<&W64>) {
+    if let (Some(count), number @ 1..) = (count, call.sequence()) {
+        let _ = count.atomic().compare_exchange(number, number - 1, Ordering::Relaxed, Ordering::Relaxed);
+    }
+}
+
+fn left<A: Abi>(call: &Call<A>) {
     let entered = scratch::of(call).and_then(|scratch| scratch.entered.take());
     if let Some(entered) = entered.filter(|_| call.since != 0) {
         history::object_left(call, entered);

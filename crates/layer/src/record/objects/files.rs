@@ -53,7 +53,7 @@ pub fn open<A: Abi>(
     file: *mut usize,
 ) {
     let parent = tables::comm::<A>(comm);
-    let identity = comms::next_name_on(parent, SectionKind::FILES);
+    let identity = comms::next_name_on::<A>(parent, SectionKind::FILES, result);
     let Some(writer) = succeeded::<A>(result) else { return };
     let Some(raw) = new_handle(ObjectKind::FILE, file) else { return };
     let name = c_string::text(name, 4096);

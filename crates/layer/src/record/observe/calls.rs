@@ -313,9 +313,7 @@ fn lost() {
 /// A function returned an error code.
 fn failed<A: Abi>(call: &Call<A>, code: c_int) {
     events::raise(0, 0, || {
-        let mut class = code;
-        // If the library does not answer, the code serves as its class.
-        real::error_class::<A>(code, &mut class);
+        let class = real::class_of::<A>(code);
         ErrorRaised { function: number(call.function()), code, class }
     });
 }

@@ -4,13 +4,14 @@
 //! or not; a persistent one when its request is made, since that must happen in the same order on all ranks.
 //! A persistent one is performed, and counted, each time it is started, with the same number. Constructors of
 //! communicators, windows and files count too. While a thread is in the call, the number is in `extra[3]` of
-//! the call's record.
+//! the call's record. A call whose arguments the library rejects gives its number back.
 
 use super::buffers;
 use super::contents;
 use super::facts;
 use super::history;
 use super::lines::communicator;
+use super::rejected::rejected;
 use super::requests::{self, New};
 use super::scratch::{self, Scratch};
 use super::state::{self, Held, State, Step, hold};
@@ -20,7 +21,7 @@ use crate::interpose::frame::Call;
 use crate::record::objects::tables::COMMS;
 use crate::record::observe::{self, Collective};
 use mpi_abi::{Abi, FunctionId, Handle};
-use mpiscope_image::layout::Thread;
+use mpiscope_image::layout::{SectionKind, Thread};
 use mpiscope_image::objects::Datatype;
 use mpiscope_image::traffic::{Request, RequestKind};
 use std::ffi::c_int;
@@ -99,6 +100,30 @@ fn under_way<A: Abi>(call: &Call<A>, scratch: &Scratch) -> Collective {
     }
 }
 
+/// The call failed. If the library rejected its arguments, the collective did not take place; a call that only
+/// `initialises` one performs none in any case.
+#[cold]
+fn failed<A: Abi>(call: &Call<A>, code: c_int, initialises: bool) {
+    if rejected::<A>(code, SectionKind::COMMS) {
+        state::with(call, || Reject { initialises });
+    }
+}
+
+struct Reject {
+    initialises: bool,
+}
+
+impl<A: Abi> Step<A> for Reject {
+    fn run<const QUIET: bool>(self, held: Held<QUIET>, call: &Call<A>) {
+        if let Some(comm) = COMMS.find(call.thread().call.object.get()) {
+            facts::collective_rejected(comm, call.function(), call.sequence());
+        }
+        if !self.initialises {
+            facts::collective_not_performed(&held);
+        }
+    }
+}
+
 /// The call of a collective returns.
 struct Leave;
 
@@ -111,7 +136,10 @@ impl<A: Abi> Step<A> for Leave {
 
 /// A thread leaves a collective. Without listeners nearly all there is to do is to record the time.
 #[inline(always)]
-pub fn leave<A: Abi>(call: &Call<A>, _: c_int) {
+pub fn leave<A: Abi>(call: &Call<A>, result: c_int) {
+    if result != A::SUCCESS {
+        failed(call, result, false);
+    }
     if call.since != 0 {
         state::with(call, || Leave);
     }
@@ -167,6 +195,9 @@ fn started<A: Abi, const PERSISTENT: bool>(
     request: *const A::Handle,
 ) {
     let call = &Call::<A>::again(thread, function, since, until);
+    if result != A::SUCCESS {
+        failed(call, result, PERSISTENT);
+    }
     let request = scratch::pointed(request);
     state::with(call, || Started::<A, PERSISTENT> { result, bytes, comm, request });
 }

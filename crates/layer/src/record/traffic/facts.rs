@@ -563,6 +563,19 @@ pub fn collective_numbered(comm: Option<&Comm>, function: FunctionId) -> u64 {
     number
 }
 
+/// The library rejected the collective with this number: it did not take place. If another thread has begun the
+/// next one in the meantime, the number stays taken.
+#[cold]
+pub fn collective_rejected(comm: &Comm, function: FunctionId, number: u64) {
+    if number == 0 || comm.collectives.get() != number {
+        return;
+    }
+    comm.collectives.set(number - 1);
+    if let Some(counter) = function.counted().and_then(|counted| comm.entered.get(counted)) {
+        counter.set(counter.get().saturating_sub(1));
+    }
+}
+
 /// A persistent collective was initialized: it has a number, but was not performed.
 pub fn collective_initialised(comm: Option<&Comm>) {
     if let Some(comm) = comm {
@@ -581,6 +594,12 @@ pub fn collective_restarted(comm: Option<&Comm>) {
 #[inline(always)]
 pub fn collective_performed(held: &State) {
     held.totals.collectives.add_mine(1);
+}
+
+/// It was not performed, since the library rejected the call.
+#[cold]
+pub fn collective_not_performed(held: &State) {
+    less(&held.totals.collectives, 1);
 }
 
 /// A blocking collective, or the call that started a nonblocking one, has returned.

@@ -93,9 +93,7 @@ struct Failed {
 
 impl<A: Abi> Step<A> for Failed {
     fn run<const QUIET: bool>(self, held: Held<QUIET>, call: &Call<A>) {
-        // If the library does not answer, the code serves as its class.
-        let mut class = self.code;
-        real::error_class::<A>(self.code, &mut class);
+        let class = real::class_of::<A>(self.code);
         let from = fortran_call_site::here(call);
         held.faults.note(held.writer, call, FaultKind::FAILED, from, |fault| {
             fault.bytes.set(u64::from(class.cast_unsigned()));

@@ -12,6 +12,7 @@
 //! | [`contents`], [`watched`], [`buffers`] | whether buffers stay unchanged until operations are complete; the buffers of collectives |
 //! | [`history`], [`rings`], [`totals`] | the last collectives of each communicator; their total contributions and expectations |
 //! | [`faults`], [`fault_ring`] | errors seen in calls |
+//! | [`rejected`] | which errors mean that a collective did not take place |
 //! | [`orphans`] | receives that the program freed while they were active: when they end |
 //! | [`probed`] | probe calls whose message has not been received yet |
 //! | [`polling`], [`preempted`], [`ran`] | loops over calls that query without waiting; when they were not running |
@@ -61,6 +62,7 @@ pub mod probed;
 pub mod probes;
 pub mod ran;
 pub mod recent;
+pub mod rejected;
 pub mod requests;
 pub mod rings;
 pub mod scratch;

@@ -42,6 +42,7 @@ use crate::interpose::frame::Call;
 use crate::interpose::real;
 use crate::record::objects::tables::{self, COMMS};
 use crate::record::process;
+use crate::record::traffic::rejected::rejected;
 use crate::record::traffic::{rings, spare_peers};
 use members::Members;
 use mpi_abi::{Abi, Handle};
@@ -49,6 +50,7 @@ use mpiscope_image::Writer;
 use mpiscope_image::layout::{Chars, SectionKind};
 use mpiscope_image::objects::{Comm, Flag, Head};
 use std::collections::BTreeMap;
+use std::ffi::c_int;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -230,10 +232,14 @@ fn next_name<A: Abi>(call: &Call<A>, parent: Option<&'static Comm>) -> u64 {
 
 /// Returns the name of the next window or file (`kind`) on a communicator; zero if the communicator has none.
 ///
-/// Every call counts, even a failed one: whether a file can be opened may differ between members, but all of
-/// them make the call. Large-count variants are not distinguished, since members may differ in that.
-pub fn next_name_on(comm: Option<&'static Comm>, kind: SectionKind) -> u64 {
+/// Failed calls count too: whether a file can be opened may differ between members, but all of them make the
+/// call. Only those that were [`rejected`] do not. Large-count variants are not distinguished, since members
+/// may differ in that.
+pub fn next_name_on<A: Abi>(comm: Option<&'static Comm>, kind: SectionKind, result: c_int) -> u64 {
     let Some(comm) = comm else { return 0 };
+    if result != A::SUCCESS && rejected::<A>(result, SectionKind::COMMS) {
+        return 0;
+    }
     comm.made_on.add_mine(1);
     let name = comm.head.identity.get();
     if name == 0 {

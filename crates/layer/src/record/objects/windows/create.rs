@@ -28,7 +28,7 @@ fn made<A: Abi>(
     win: *const A::Handle,
 ) {
     let parent = tables::comm::<A>(comm);
-    let identity = comms::next_name_on(parent, SectionKind::WINDOWS);
+    let identity = comms::next_name_on::<A>(parent, SectionKind::WINDOWS, result);
     let Some(writer) = succeeded::<A>(result) else { return };
     let Some(raw) = new_handle(ObjectKind::WIN, win) else { return };
     let model = model::<A>(A::Handle::from_raw(raw));
