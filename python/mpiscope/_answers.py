@@ -2551,7 +2551,7 @@ class ReportRankReport(Record):
 
     #: Error code passed to ``MPI_Abort``.
     abort_code: Optional[int]
-    #: Whether the process still existed when the report was made.
+    #: Whether the process still existed when the report was made or, if its end was not seen, when it was last seen.
     alive: bool
     #: The individual threads.
     by_thread: Rows[ReportThreadReport]
@@ -2563,6 +2563,8 @@ class ReportRankReport(Record):
     calls: Dict[str, ReportCalls]
     #: The core file it left, if found.
     core: Optional[str]
+    #: Whether its end was not seen: its host sent nothing at the end, and what is shown is from an earlier snapshot.
+    end_unseen: Optional[bool]
     #: How the process ended, if observed.
     ending: Optional[ReportEnding]
     #: Whether ``MPI_Finalize`` returned.

@@ -217,6 +217,7 @@ impl Peer {
             pid: self.pid,
             ended_ns: self.ended_ns,
             later_ns: 0,
+            end_unseen: false,
             ending,
             core,
         })

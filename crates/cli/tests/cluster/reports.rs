@@ -234,6 +234,9 @@ pub fn a_job_ended_by_mpi_abort_under_slurm_and_one_whose_mpiscope_run_is_killed
     let report = hosts.report("all").unwrap_or_else(|| panic!("no report: {}", text(&dir)));
     assert_eq!(places(&report), wanted(), "{}", text(&dir));
     assert!(text(&dir).contains("what is shown of ranks [2-3] was seen "), "{}", text(&dir));
+    // Nobody knows that they still run.
+    assert!(text(&dir).contains("its end was not seen"), "{}", text(&dir));
+    assert!(!text(&dir).contains("still running"), "{}", text(&dir));
 
     let (job, dir) = start("first", "acquire/idle");
     job.signal(rustix::process::Signal::KILL);

@@ -75,6 +75,7 @@ fn observed(process: Process, facts: Facts, outer_pid: Option<u32>, ended_ns: Op
         launcher_rank: None,
         ended_ns,
         later_ns: 0,
+        end_unseen: false,
         ending: None,
         core: None,
         process,

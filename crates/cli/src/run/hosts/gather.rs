@@ -266,7 +266,14 @@ fn given(known: Known) -> FromHost {
     let earlier = known.snapshot.filter(|_| evidence.is_err()).and_then(|(at, file)| {
         Some(Earlier { evidence: opened(file).ok()?, before: heard.saturating_duration_since(at) })
     });
-    FromHost { host: known.host, ranks: known.ranks, clock: Some(known.clock), evidence, earlier }
+    FromHost {
+        host: known.host,
+        ranks: known.ranks,
+        clock: Some(known.clock),
+        evidence,
+        earlier,
+        is_snapshot: false,
+    }
 }
 
 /// Explains why nothing came from a host that gave no reason itself.

@@ -39,6 +39,9 @@ fn of_host(other: &FromHost) -> (Vec<Observed>, Vec<String>) {
             Err(why) => problems.push(format!("{}: {why}", other.host)),
         }
     }
+    for one in &mut processes {
+        one.end_unseen = other.is_snapshot && one.ended_ns.is_none();
+    }
     problems.extend(evidence.manifest.not_seen.iter().map(|why| format!("{}: {why}", other.host)));
     (processes, problems)
 }
@@ -111,6 +114,7 @@ pub fn earlier(others: &mut [FromHost]) -> Vec<String> {
     let of_one = |other: &mut FromHost| {
         let Earlier { evidence, before } = other.earlier.take()?;
         let why = std::mem::replace(&mut other.evidence, Ok(evidence)).err()?;
+        other.is_snapshot = true;
         let why =
             if why == super::SILENT { "did not answer" } else { &format!("sent nothing at its end ({why})") };
         let ranks: RankSet = other.ranks.iter().copied().collect();

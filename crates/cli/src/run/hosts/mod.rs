@@ -53,6 +53,8 @@ pub struct FromHost {
     pub evidence: Result<Evidence, String>,
     /// A snapshot of its ranks, if there is no evidence.
     pub earlier: Option<Earlier>,
+    /// Whether the evidence is that snapshot.
+    pub is_snapshot: bool,
 }
 
 /// A snapshot of a host's ranks while they ran.

@@ -194,7 +194,7 @@ fn open(part: &Path) -> Option<FromHost> {
     let evidence = evidence::open(&mine).map_err(|why| why.to_string());
     let host = evidence.as_ref().ok().and_then(|evidence| evidence.manifest.host.clone());
     let host = host.map_or_else(|| "another host".to_owned(), |host| host.name);
-    Some(FromHost { host, ranks: Vec::new(), clock: None, evidence, earlier: None })
+    Some(FromHost { host, ranks: Vec::new(), clock: None, evidence, earlier: None, is_snapshot: false })
 }
 
 /// Returns the folder of all jobs, and the name of this job's folder in it.

@@ -20,6 +20,8 @@ pub struct Observed {
     pub ended_ns: Option<u64>,
     /// How far the reporting host's clock is ahead of that, in nanoseconds.
     pub later_ns: i64,
+    /// Whether this is an earlier snapshot, and nothing is known of its end.
+    pub end_unseen: bool,
     /// How it ended.
     pub ending: Option<Ending>,
     /// The core file it left.

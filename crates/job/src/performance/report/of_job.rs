@@ -246,6 +246,7 @@ pub(super) fn unseen(process: Process, pid: u32) -> Observed {
         pid,
         ended_ns: None,
         later_ns: 0,
+        end_unseen: false,
         ending: None,
         core: None,
         leaks: Vec::new(),

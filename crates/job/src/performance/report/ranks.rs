@@ -34,6 +34,7 @@ pub(super) fn rank_report(observed: &Observed, worlds: &Worlds) -> RankReport {
         ended_ns: observed.ended_ns.map(|ns| ns.saturating_add_signed(observed.later_ns)),
         core: observed.core.clone(),
         alive: observed.ended_ns.is_none(),
+        end_unseen: observed.end_unseen,
         abort_code: p.abort_code,
         in_call: open.and_then(|t| t.in_call.clone()),
         last_call: last_report.and_then(|t| t.last_call.clone()),

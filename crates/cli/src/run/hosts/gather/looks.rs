@@ -86,5 +86,5 @@ fn given(known: &Known, number: u64) -> FromHost {
         (None, None) => Err(busy_or_silent(known)),
     };
     let (host, ranks, clock) = (known.host.clone(), known.ranks.clone(), Some(known.clock));
-    FromHost { host, ranks, clock, evidence, earlier: None }
+    FromHost { host, ranks, clock, evidence, earlier: None, is_snapshot: false }
 }

@@ -239,6 +239,8 @@ fn a_host_that_is_killed_is_reported_as_in_its_last_snapshot_unless_it_sends_its
         assert!(heard.len() == 1 && heard[0].evidence.is_ok() == comes_again);
         let notes = join::earlier(&mut heard);
         assert!(heard[0].evidence.is_ok());
+        let (processes, _) = join::observed(&heard);
+        assert!(processes.iter().all(|one| one.end_unseen != comes_again), "{processes:?}");
         assert!(notes.len() == usize::from(!comes_again), "{notes:?}");
         assert!(notes.iter().all(|note| note.contains("what is shown of rank 7 was seen ")), "{notes:?}");
     }

@@ -32,8 +32,13 @@ pub struct RankReport {
     /// The core file it left, if found.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub core: Option<PathBuf>,
-    /// Whether the process still existed when the report was made.
+    /// Whether the process still existed when the report was made or, if its end was not seen, when it was last
+    /// seen.
     pub alive: bool,
+    /// Whether its end was not seen: its host sent nothing at the end, and what is shown is from an earlier
+    /// snapshot.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub end_unseen: bool,
     /// Error code passed to `MPI_Abort`.
     pub abort_code: Option<i32>,
     /// The call that was open at the end: the main thread's, otherwise that of the first thread that was in
