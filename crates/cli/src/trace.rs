@@ -20,7 +20,7 @@ use std::process::ExitCode;
 #[derive(clap::Args)]
 pub struct Options {
     /// A job, the process id of a rank or of its launcher, the DIR of `run --out`, evidence files, saved
-    /// images or core files; not needed if there is only one job
+    /// images, core files or a DIR with them; not needed if there is only one job
     #[arg(value_name = "JOB|PID|DIR|FILE")]
     targets: Vec<OsString>,
     /// `perfetto` opens in ui.perfetto.dev; `jsonl` has one line per call or message, for pandas; `otf2` is a

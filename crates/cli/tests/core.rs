@@ -616,6 +616,9 @@ fn core_files_in_a_folder_for_each_rank_are_found() {
     std::os::unix::fs::symlink(cores.0.path(), cores.0.path().join("host0/again")).unwrap();
     let printed = cores.printed();
     assert!(printed.contains("  4 core files: ranks [0-3] of 4"), "{printed}");
+    let report = Command::new(MPISCOPE).arg("report").arg(cores.0.path()).output().unwrap();
+    let printed = text(&report.stdout);
+    assert!(printed.contains("  4 ranks on 1 host"), "{printed}{}", text(&report.stderr));
 }
 
 #[test]

@@ -35,7 +35,7 @@ pub use source::{Source, read};
 #[derive(clap::Args)]
 pub struct Options {
     /// A job, the process id of a rank or of its launcher, the DIR of `run --out`, evidence files, saved
-    /// images or core files; not needed if there is only one job
+    /// images, core files or a DIR with them; not needed if there is only one job
     #[arg(value_name = "JOB|PID|DIR|FILE")]
     targets: Vec<OsString>,
     /// Only these sections, in this order; by default, those that have something to report

@@ -1,12 +1,12 @@
 //! The sources of a report: a running job, the directory of a run, evidence files, saved images or core
 //! files.
 
-use crate::core::files::no_documents;
+use crate::core::files::expand;
 use crate::host_scope::HostScope;
 use crate::run::hosts::join;
 use crate::run::question;
 use crate::selection::{self, Target};
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use mpiscope_job::base::refusal::Refusal;
 use mpiscope_job::jobs::evidence::{self, Evidence};
 use mpiscope_job::jobs::job::{Job, names};
@@ -99,20 +99,18 @@ fn some(source: Source) -> Result<Source> {
     Ok(source)
 }
 
-/// Resolves files of one job and directories with such files.
+/// Resolves files of one job and directories with such files: the evidence of a run, otherwise core files.
 fn kept(paths: &[PathBuf]) -> Result<Kind> {
     selection::missing(paths)?;
-    no_documents(paths)?;
     let mut files = Vec::new();
     let mut ends = Ends::default();
     for path in paths {
         if path.is_dir() {
-            files.extend(evidence::files(path).with_context(|| {
-                format!("{}: no evidence.mpiscope in it; `mpiscope run --out DIR` writes one", path.display())
-            })?);
             ends = ends_in(path)?.unwrap_or(ends);
-        } else {
-            files.push(path.clone());
+        }
+        match evidence::files(path) {
+            Some(parts) => files.extend(parts),
+            None => files.extend(expand(std::slice::from_ref(path))?),
         }
     }
     if files.iter().all(|path| !evidence::is_evidence(path)) {
