@@ -54,6 +54,33 @@ static void rejected_constructor(void)
     MPI_Comm_free(&other);
 }
 
+/* finding group_with_a_stranger 3 call-failed ranks 1 without intel-abi,mpich-5.0,mpich-5.0-abi,openmpi-4.1,openmpi-5.0 says MPI_Comm_create at */
+static void group_with_a_stranger(void)
+{
+    /* MPICH finds that the group is wrong after the members have agreed on the context, so this call counts. */
+    const int with_stranger[] = {1, 2}, alone[] = {0};
+    MPI_Comm two, created = MPI_COMM_NULL, other;
+    MPI_Group all, group;
+    MPI_Comm_split(MPI_COMM_WORLD, rank < 2, rank, &two);
+    MPI_Comm_set_errhandler(two, MPI_ERRORS_RETURN);
+    MPI_Comm_group(MPI_COMM_WORLD, &all);
+    MPI_Group_incl(all, rank == 1 ? 2 : 1, rank == 1 ? with_stranger : alone, &group);
+    if (rank < 2)
+        MPI_Comm_create(two, group, &created); /* here: group_with_a_stranger */
+    MPI_Comm_dup(two, &other);
+    if (rank < 2) {
+        use(two);
+        use(other);
+    }
+    if (created != MPI_COMM_NULL)
+        MPI_Comm_free(&created);
+    MPI_Comm_free(&other);
+    MPI_Comm_free(&two);
+    MPI_Group_free(&group);
+    MPI_Group_free(&all);
+    use(MPI_COMM_WORLD);
+}
+
 /* finding rejected_on_a_file 3 call-failed ranks 1 says MPI_File_write_all at */
 static void rejected_on_a_file(void)
 {
@@ -105,5 +132,5 @@ static void rejected_before_another_window(void)
     use(MPI_COMM_WORLD);
 }
 
-FINDINGS(MPI_Init, F(rejected_blocking), F(rejected_nonblocking), F(rejected_constructor), F(rejected_on_a_file),
-         F(rejected_on_a_window), F(rejected_before_another_window))
+FINDINGS(MPI_Init, F(rejected_blocking), F(rejected_nonblocking), F(rejected_constructor), F(group_with_a_stranger),
+         F(rejected_on_a_file), F(rejected_on_a_window), F(rejected_before_another_window))

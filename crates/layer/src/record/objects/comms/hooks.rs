@@ -25,9 +25,9 @@ fn made<A: Abi>(place: *const A::Handle) -> Option<A::Handle> {
 
 /// `MPI_Comm_dup`.
 pub fn dup<A: Abi>(call: &Call<A>, result: c_int, comm: A::Handle, new: *mut A::Handle) {
-    let Some(writer) = succeeded::<A>(result) else { return };
     let parent = tables::comm::<A>(comm);
-    let name = next_name(call, parent);
+    let name = next_name(call, result, parent);
+    let Some(writer) = succeeded::<A>(result) else { return };
     copied(writer, call, parent, name, new);
 }
 
@@ -66,9 +66,9 @@ pub fn dup_with_info<A: Abi>(
     info: A::Handle,
     new: *mut A::Handle,
 ) {
-    let Some(writer) = succeeded::<A>(result) else { return };
     let parent = tables::comm::<A>(comm);
-    let name = next_name(call, parent);
+    let name = next_name(call, result, parent);
+    let Some(writer) = succeeded::<A>(result) else { return };
     if let Some(record) = copied(writer, call, parent, name, new) {
         given_info(record, info.raw());
     }
@@ -137,11 +137,11 @@ fn derived<A: Abi>(
     colour: c_int,
     new: *const A::Handle,
 ) -> Option<&'static Comm> {
-    let writer = succeeded::<A>(result)?;
     let from = parent;
     let parent = tables::comm::<A>(parent);
     // Processes that get no communicator count it too.
-    let name = next_name(call, parent);
+    let name = next_name(call, result, parent);
+    let writer = succeeded::<A>(result)?;
     let handle = made::<A>(new)?;
     let origin = Origin { colour, ..Origin::of(parent) };
     enter::<A>(writer, Site::of(call), handle, &origin, |members| {
@@ -163,7 +163,7 @@ pub fn create<A: Abi>(call: &Call<A>, result: c_int, comm: A::Handle, group: A::
         derived(call, result, comm, 0, new);
     } else {
         // The other members count this call, so it is counted here too.
-        next_name(call, tables::comm::<A>(comm));
+        next_name(call, result, tables::comm::<A>(comm));
     }
 }
 
@@ -202,9 +202,9 @@ pub fn split_type<A: Abi>(
 
 /// `MPI_Intercomm_merge`.
 pub fn merge<A: Abi>(call: &Call<A>, result: c_int, comm: A::Handle, _: c_int, new: *mut A::Handle) {
-    let Some(writer) = succeeded::<A>(result) else { return };
     let parent = tables::comm::<A>(comm);
-    let name = next_name(call, parent);
+    let name = next_name(call, result, parent);
+    let Some(writer) = succeeded::<A>(result) else { return };
     if let Some(handle) = made::<A>(new) {
         enter::<A>(writer, Site::of(call), handle, &Origin::of(parent), |_| name);
     }
@@ -339,9 +339,9 @@ pub fn intercomm_create_from_groups<A: Abi>(
 /// `MPI_Comm_spawn`, `MPI_Comm_spawn_multiple`, `MPI_Comm_accept`, `MPI_Comm_connect`: an intercommunicator
 /// to processes of another world.
 pub fn connect<A: Abi>(call: &Call<A>, result: c_int, comm: A::Handle, new: *mut A::Handle) {
-    let Some(writer) = succeeded::<A>(result) else { return };
     let parent = tables::comm::<A>(comm);
-    let name = next_name(call, parent);
+    let name = next_name(call, result, parent);
+    let Some(writer) = succeeded::<A>(result) else { return };
     let Some(handle) = made::<A>(new) else { return };
     enter::<A>(writer, Site::of(call), handle, &Origin::of(parent), |_| name);
 }

@@ -218,10 +218,10 @@ impl Origin {
     }
 }
 
-/// Returns the name of the next communicator made by a call that is collective over `parent`; zero if the
-/// parent has none.
-fn next_name<A: Abi>(call: &Call<A>, parent: Option<&'static Comm>) -> u64 {
-    let Some(parent) = parent else { return 0 };
+/// Returns the name of the communicator made by a call that is collective over `parent`; zero if the parent has
+/// none. Failed calls count, as for [`next_name_on`].
+fn next_name<A: Abi>(call: &Call<A>, result: c_int, parent: Option<&'static Comm>) -> u64 {
+    let Some(parent) = parent.filter(|_| took_part::<A>(result)) else { return 0 };
     parent.children.add_mine(1);
     let name = parent.head.identity.get();
     if name == 0 {
@@ -236,16 +236,18 @@ fn next_name<A: Abi>(call: &Call<A>, parent: Option<&'static Comm>) -> u64 {
 /// call. Only those that were [`rejected`] do not. Large-count variants are not distinguished, since members
 /// may differ in that.
 pub fn next_name_on<A: Abi>(comm: Option<&'static Comm>, kind: SectionKind, result: c_int) -> u64 {
-    let Some(comm) = comm else { return 0 };
-    if result != A::SUCCESS && rejected::<A>(result, SectionKind::COMMS) {
-        return 0;
-    }
+    let Some(comm) = comm.filter(|_| took_part::<A>(result)) else { return 0 };
     comm.made_on.add_mine(1);
     let name = comm.head.identity.get();
     if name == 0 {
         return 0;
     }
     hash::words([name, u64::from(kind.0), u64::from(comm.made_on.get())])
+}
+
+/// Whether a call that is collective over a communicator took part in the collective.
+fn took_part<A: Abi>(result: c_int) -> bool {
+    result == A::SUCCESS || !rejected::<A>(result, SectionKind::COMMS)
 }
 
 /// Returns the name of a communicator that was made by its members alone. `key` is the same on all of them,
