@@ -5,6 +5,7 @@ pub mod attach;
 pub mod bytes;
 pub mod call_path;
 pub mod counts;
+pub mod extensions;
 pub mod fortran_call_site;
 pub mod fortran_hooks;
 pub mod left;

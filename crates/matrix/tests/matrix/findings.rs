@@ -46,11 +46,12 @@ struct Expected {
 }
 
 /// Correct programs, and their contents.
-const CORRECT: [(&str, &str); 7] = [
+const CORRECT: [(&str, &str); 8] = [
     ("collectives_agree", "collectives_that_agree"),
     ("given_up", "sends_that_were_given_up"),
     ("ordered_buffers", "buffers_that_are_reused_in_time"),
     ("ordered_collective_buffers", "buffers_of_collectives_that_are_reused_in_time"),
+    ("ordered_handles", "handles_that_stand_for_new_objects"),
     ("ordered_layouts", "layouts_whose_elements_do_not_overlap"),
     ("ordered_receives", "receive_buffers_that_are_used_in_time"),
     ("ordered_rma", "one_sided_operations_that_are_ordered"),

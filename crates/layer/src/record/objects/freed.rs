@@ -1,6 +1,7 @@
 //! Handles of freed objects that the program uses again. A library may accept them, or not notice.
 //!
-//! Only of kinds of which every function that returns a handle is hooked: another object may have got the handle.
+//! Only of kinds of which every function that returns a handle is hooked, [those of extensions](crate::record::extensions)
+//! included: another object may have got the handle.
 //! Infos also come from functions that are not, such as `MPI_Abi_get_info`.
 
 use super::recorder;

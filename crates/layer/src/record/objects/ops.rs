@@ -69,6 +69,13 @@ pub fn create<A: Abi>(
     }
 }
 
+/// Enters an operation of which nothing but the handle is known.
+pub fn found(writer: &'static Writer, raw: u64) {
+    if let Some(record) = OPS.insert(writer, raw, Site::NONE, |_| {}) {
+        facts::created(SectionKind::OPS, &record.head);
+    }
+}
+
 /// `MPI_Op_free`.
 pub fn before_free<A: Abi>(call: &Call<A>, op: &mut *mut A::Handle) {
     free::before(call, &OPS, output(*op));
