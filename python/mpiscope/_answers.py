@@ -339,6 +339,8 @@ class CoreRank(Record):
 class CoreReference(Record):
     """A reference to an object."""
 
+    #: The constructor of a derived datatype, such as ``contiguous``, if known.
+    combiner: Optional[str]
     #: Its handle.
     handle: str
     #: Equal on all processes that share the object; zero if it is local to this process.
@@ -1422,6 +1424,8 @@ class InspectRank2(Record):
 class InspectReference(Record):
     """A reference to an object."""
 
+    #: The constructor of a derived datatype, such as ``contiguous``, if known.
+    combiner: Optional[str]
     #: Its handle.
     handle: str
     #: Equal on all processes that share the object; zero if it is local to this process.
@@ -1923,6 +1927,8 @@ class PsRankStatus(Record):
 class PsReference(Record):
     """A reference to an object."""
 
+    #: The constructor of a derived datatype, such as ``contiguous``, if known.
+    combiner: Optional[str]
     #: Its handle.
     handle: str
     #: Equal on all processes that share the object; zero if it is local to this process.
@@ -2989,6 +2995,8 @@ class VarsItem(Record):
 class VarsObject(Record):
     """The object that a variable is bound to."""
 
+    #: The constructor of a derived datatype, such as ``contiguous``, if known.
+    combiner: Optional[str]
     #: Its handle.
     handle: str
     #: Equal on all processes that share the object; zero if it is local to this process.

@@ -24,6 +24,9 @@ pub struct Reference {
     /// Whether it is predefined.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub predefined: bool,
+    /// The constructor of a derived datatype, such as `contiguous`, if known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub combiner: Option<String>,
     /// Number of processes in the (local) group of a communicator.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size: Option<u32>,
@@ -35,8 +38,17 @@ pub struct Reference {
 impl Reference {
     /// Creates a reference to an object of which only the handle is known.
     pub fn unknown(kind: Kind, handle: u64, uid: u64) -> Self {
-        let (name, size, remote_size) = (None, None, None);
-        Self { kind, handle: Hex(handle), uid, identity: Hex(0), name, predefined: false, size, remote_size }
+        Self {
+            kind,
+            handle: Hex(handle),
+            uid,
+            identity: Hex(0),
+            name: None,
+            predefined: false,
+            combiner: None,
+            size: None,
+            remote_size: None,
+        }
     }
 
     /// The name shown to users: the name set by the program; for other communicators, windows and files the
@@ -53,9 +65,14 @@ impl Reference {
                 format!("{} {}", kind.noun(), identity::short(self.identity.0))
             }
             (None, Kind::Communicator) => format!("{}{size}", self.handle),
-            (None, Kind::Datatype) => format!("derived {}", self.handle),
+            (None, Kind::Datatype) => format!("{} {}", self.derived(), self.handle),
             (None, kind) => format!("{} {}", kind.c_type().trim_start_matches("MPI_"), self.handle),
         }
+    }
+
+    /// Describes a derived datatype by its constructor, which is the same on all ranks: `contiguous type`.
+    pub fn derived(&self) -> String {
+        format!("{} type", self.combiner.as_deref().unwrap_or("derived"))
     }
 
     /// Returns the sizes of a communicator's groups in parentheses, after a space, if known. They are the same on
@@ -87,6 +104,10 @@ mod tests {
         assert_eq!(window.label(), "Win 0x9");
         window.identity = Hex(0x8a24_3f49_0000_0000);
         assert_eq!(window.label(), "window id:8a243f49");
+        let mut datatype = Reference::unknown(Kind::Datatype, 0x4c, 0);
+        assert_eq!(datatype.label(), "derived type 0x4c");
+        datatype.combiner = Some("contiguous".into());
+        assert_eq!(datatype.label(), "contiguous type 0x4c");
         let json = serde_json::to_string(&reference).unwrap();
         assert_eq!(serde_json::from_str::<Reference>(&json).unwrap(), reference, "{json}");
     }

@@ -5,7 +5,7 @@ use super::reader::Reader;
 use super::reference::Reference;
 use super::scan::{Entry, Field};
 use mpiscope_image::layout::Text;
-use mpiscope_image::objects::{self, Comm, Life, kind_of};
+use mpiscope_image::objects::{self, Combiner, Comm, Life, kind_of};
 use mpiscope_image::{Error, Record, Source};
 
 impl<S: Source> Reader<'_, S> {
@@ -76,6 +76,7 @@ impl<S: Source> Reader<'_, S> {
         Reference {
             identity: Hex(entry.map_or(0, |entry| entry.identity)),
             name: predefined.map(str::to_owned).or(given.filter(|name| !name.is_empty())),
+            combiner: entry.filter(|_| kind == Kind::Datatype).and_then(|entry| self.combiner(entry.index)),
             predefined: predefined.is_some() || entry.is_some_and(|entry| entry.predefined),
             size: sizes.map(|(local, _)| local),
             remote_size: sizes.map(|(_, remote)| remote).filter(|remote| *remote != 0),
@@ -94,6 +95,14 @@ impl<S: Source> Reader<'_, S> {
             Kind::File => self.name_of(kind, index, |of: &objects::File| &of.name),
             _ => None,
         }
+    }
+
+    /// Returns the constructor of a derived datatype.
+    fn combiner(&self, index: u64) -> Option<String> {
+        let record = self.record::<objects::Datatype>(Kind::Datatype, index).ok()?.value;
+        let combiner = Combiner(record.combiner.get());
+        let known = ![Combiner::UNKNOWN, Combiner::NAMED].contains(&combiner);
+        combiner.name().filter(|_| known).map(str::to_owned)
     }
 
     /// Returns the numbers of processes in the local and the remote group of a communicator.
