@@ -1035,6 +1035,9 @@ class InspectLeak(Record):
 class InspectLock(Record):
     """A lock that is held."""
 
+    #: Whether function and place are only the last that created one of these requests: the library returns one
+    #: handle for the requests of several places.
+    last: Optional[bool]
     exclusive: bool
     target: int
 
@@ -2415,6 +2418,9 @@ class ReportLost(Record):
     estimated_s: Optional[float]
     #: The function they waited in.
     function: str
+    #: Whether function and place are only the last that created one of these requests: the library returns one
+    #: handle for the requests of several places.
+    last: Optional[bool]
     kind: str
     #: The source line it was called from.
     line: Optional[str]
