@@ -17,8 +17,8 @@ pub struct Reference {
     /// Equal on all processes that share the object; zero if it is local to this process.
     #[serde(default, skip_serializing_if = "Hex::is_zero")]
     pub identity: Hex,
-    /// The standard's name of a predefined object, otherwise the name set by the program; for a file, its
-    /// path.
+    /// The standard's name of a predefined object, otherwise the name set by the program, on this rank or on another one
+    /// that shares the object; for a file, its path.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// Whether it is predefined.
@@ -57,7 +57,7 @@ impl Reference {
         let size = self.sizes();
         match (&self.name, self.kind) {
             (Some(name), _) if self.predefined => name.clone(),
-            (Some(name), _) => format!("\"{name}\""),
+            (Some(name), _) => quoted(name),
             (None, Kind::Communicator) if self.identity.0 != 0 => {
                 format!("{}{size}", identity::short(self.identity.0))
             }
@@ -84,6 +84,16 @@ impl Reference {
             (local, remote) => format!(" (sizes {} and {})", local.min(remote), local.max(remote)),
         }
     }
+}
+
+/// Returns the label of an object with a name that the program chose.
+pub fn quoted(name: &str) -> String {
+    format!("\"{name}\"")
+}
+
+/// Returns the name in a label, if the program chose it.
+pub fn unquoted(label: &str) -> Option<&str> {
+    label.strip_prefix('"')?.strip_suffix('"')
 }
 
 #[cfg(test)]
