@@ -280,9 +280,24 @@ def clean(text):
     return "".join(one if one.isprintable() else "?" for one in text)
 
 
+def identity(found):
+    """The identity by which other commands name an unnamed object that several ranks share."""
+    number = int(found.get("identity", "0x0"), 16)
+    if found["kind"] not in ("comm", "win") or found.get("name") or not number:
+        return ""
+    return "id:%08x: " % (number >> 32)
+
+
+def left(leak):
+    """Objects that are not freed, by the place that created them."""
+    last = "last made by " if leak.get("last") else ""
+    active = ", active" if leak.get("active") else ""
+    return "{count} of kind {kind}, {0}{function} at {place}{1}".format(last, active, **leak)
+
+
 def brief(found):
     """An object in one line, with the details that the line for all ranks omits."""
-    text = clean(found["brief"])
+    text = identity(found) + clean(found["brief"])
     if found["kind"] == "comm" and found.get("rank") is not None and found["size"] > 1:
         text += ", rank %d here" % found["rank"]
     if found["standing"] != "live" and found["standing"] != "null":
@@ -364,8 +379,7 @@ info mpi handle N KIND   the same for a number: an INTEGER of Fortran, or a hand
         if words[0] == "leaks":
             answer = ask("--leaks")
             process(answer)
-            shape = "{count} of kind {kind}, {function} at {place}"
-            return [shape.format(**leak) for leak in answer["leaks"]] or ["everything that was created has been freed"]
+            return [left(leak) for leak in answer["leaks"]] or ["everything that was created has been freed"]
         if words[0] == "handle":
             return meant(words[1:], "info mpi handle VARIABLE, or info mpi handle NUMBER KIND")["text"]
         kind = KINDS.get(words[0], words[0].lower())
@@ -395,7 +409,8 @@ info mpi handle N KIND   the same for a number: an INTEGER of Fortran, or a hand
         own = [one for one in objects if kind == "comm" or not one["predefined"]]
         lines = ["%-18s %s" % (one["handle"], brief(one)) for one in own]
         if len(own) < len(objects):
-            lines.append("(%d predefined ones are not listed)" % (len(objects) - len(own)))
+            hidden = len(objects) - len(own)
+            lines.append("(%d predefined %s not listed)" % (hidden, "one is" if hidden == 1 else "ones are"))
         return lines or ["no object of this kind"]
 
 

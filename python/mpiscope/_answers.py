@@ -251,7 +251,7 @@ class CorePendingRequest(Record):
     fortran: Optional[int]
     #: The call that freed it.
     freed: Optional[CoreCallSite]
-    #: The name that the program gave to a predefined object, if it differs from the standard's.
+    #: The name that the program gave to the object in this process, if it differs from ``name``.
     given_name: Optional[str]
     #: Its C handle.
     handle: str
@@ -263,7 +263,8 @@ class CorePendingRequest(Record):
     marked: bool
     #: The names of these flags.
     marks: List[str]
-    #: The standard's name of a predefined object, otherwise the name set by the program.
+    #: The standard's name of a predefined object, otherwise the name set by the program, in this process or in
+    #: another one that shares the object.
     name: Optional[str]
     #: Its communicator, file or window.
     object: Optional[CoreReference]
@@ -339,13 +340,16 @@ class CoreRank(Record):
 class CoreReference(Record):
     """A reference to an object."""
 
+    #: The constructor of a derived datatype, such as ``contiguous``, if known.
+    combiner: Optional[str]
     #: Its handle.
     handle: str
     #: Equal on all processes that share the object; zero if it is local to this process.
     identity: Optional[str]
     #: Its kind.
     kind: str
-    #: The standard's name of a predefined object, otherwise the name set by the program; for a file, its path.
+    #: The standard's name of a predefined object, otherwise the name set by the program, on this rank or on another
+    #: one that shares the object; for a file, its path.
     name: Optional[str]
     #: Whether it is predefined.
     predefined: Optional[bool]
@@ -609,7 +613,7 @@ class InspectCommunicator(Record):
     fortran: Optional[int]
     #: The call that freed it.
     freed: Optional[InspectCallSite]
-    #: The name that the program gave to a predefined object, if it differs from the standard's.
+    #: The name that the program gave to the object in this process, if it differs from ``name``.
     given_name: Optional[str]
     #: Groups obtained from it.
     groups: Rows[InspectReference]
@@ -629,7 +633,8 @@ class InspectCommunicator(Record):
     marks: List[str]
     #: Ranks in ``MPI_COMM_WORLD`` of the (local) group, in order; −1 for a process outside of it. None if unknown.
     members: Optional[List[int]]
-    #: The standard's name of a predefined object, otherwise the name set by the program.
+    #: The standard's name of a predefined object, otherwise the name set by the program, in this process or in
+    #: another one that shares the object.
     name: Optional[str]
     #: The second communicator that it was created from: the peer communicator of ``MPI_Intercomm_create``.
     other_parent: Optional[InspectReference]
@@ -701,7 +706,7 @@ class InspectDatatype(Record):
     fortran: Optional[int]
     #: The call that freed it.
     freed: Optional[InspectCallSite]
-    #: The name that the program gave to a predefined object, if it differs from the standard's.
+    #: The name that the program gave to the object in this process, if it differs from ``name``.
     given_name: Optional[str]
     #: Its C handle.
     handle: str
@@ -717,7 +722,8 @@ class InspectDatatype(Record):
     marks: List[str]
     #: The corresponding type in C or Fortran, for a predefined datatype.
     meaning: Optional[str]
-    #: The standard's name of a predefined object, otherwise the name set by the program.
+    #: The standard's name of a predefined object, otherwise the name set by the program, in this process or in
+    #: another one that shares the object.
     name: Optional[str]
     #: The object that it was created from.
     parent: Optional[InspectReference]
@@ -767,7 +773,7 @@ class InspectErrhandler(Record):
     freed: Optional[InspectCallSite]
     #: Address of the program's function; zero for a predefined one.
     function: str
-    #: The name that the program gave to a predefined object, if it differs from the standard's.
+    #: The name that the program gave to the object in this process, if it differs from ``name``.
     given_name: Optional[str]
     #: Its C handle.
     handle: str
@@ -779,7 +785,8 @@ class InspectErrhandler(Record):
     kind: str
     #: The names of these flags.
     marks: List[str]
-    #: The standard's name of a predefined object, otherwise the name set by the program.
+    #: The standard's name of a predefined object, otherwise the name set by the program, in this process or in
+    #: another one that shares the object.
     name: Optional[str]
     #: The kind of object that it may be attached to; none if it may be attached to all kinds.
     of: Optional[str]
@@ -823,7 +830,7 @@ class InspectFile(Record):
     fortran_unasked: bool
     #: The call that freed it.
     freed: Optional[InspectCallSite]
-    #: The name that the program gave to a predefined object, if it differs from the standard's.
+    #: The name that the program gave to the object in this process, if it differs from ``name``.
     given_name: Optional[str]
     #: Its C handle.
     handle: str
@@ -839,7 +846,8 @@ class InspectFile(Record):
     marks: List[str]
     #: Access mode, as names: ``MPI_MODE_RDWR``.
     mode: List[str]
-    #: The standard's name of a predefined object, otherwise the name set by the program.
+    #: The standard's name of a predefined object, otherwise the name set by the program, in this process or in
+    #: another one that shares the object.
     name: Optional[str]
     #: The object that it was created from.
     parent: Optional[InspectReference]
@@ -874,7 +882,7 @@ class InspectGroup(Record):
     fortran: Optional[int]
     #: The call that freed it.
     freed: Optional[InspectCallSite]
-    #: The name that the program gave to a predefined object, if it differs from the standard's.
+    #: The name that the program gave to the object in this process, if it differs from ``name``.
     given_name: Optional[str]
     #: Its C handle.
     handle: str
@@ -888,7 +896,8 @@ class InspectGroup(Record):
     marks: List[str]
     #: The members' ranks in ``MPI_COMM_WORLD``, in order; −1 for a process outside of it.
     members: Optional[List[int]]
-    #: The standard's name of a predefined object, otherwise the name set by the program.
+    #: The standard's name of a predefined object, otherwise the name set by the program, in this process or in
+    #: another one that shares the object.
     name: Optional[str]
     #: The second group of a union, intersection or difference.
     other_parent: Optional[InspectReference]
@@ -930,7 +939,7 @@ class InspectInfo(Record):
     fortran: Optional[int]
     #: The call that freed it.
     freed: Optional[InspectCallSite]
-    #: The name that the program gave to a predefined object, if it differs from the standard's.
+    #: The name that the program gave to the object in this process, if it differs from ``name``.
     given_name: Optional[str]
     #: Its C handle.
     handle: str
@@ -942,7 +951,8 @@ class InspectInfo(Record):
     lost: int
     #: The names of these flags.
     marks: List[str]
-    #: The standard's name of a predefined object, otherwise the name set by the program.
+    #: The standard's name of a predefined object, otherwise the name set by the program, in this process or in
+    #: another one that shares the object.
     name: Optional[str]
     #: Keys and values, in order.
     pairs: List[List[str]]
@@ -981,7 +991,7 @@ class InspectKeyval(Record):
     fortran: Optional[int]
     #: The call that freed it.
     freed: Optional[InspectCallSite]
-    #: The name that the program gave to a predefined object, if it differs from the standard's.
+    #: The name that the program gave to the object in this process, if it differs from ``name``.
     given_name: Optional[str]
     #: Its C handle.
     handle: str
@@ -993,7 +1003,8 @@ class InspectKeyval(Record):
     kind: str
     #: The names of these flags.
     marks: List[str]
-    #: The standard's name of a predefined object, otherwise the name set by the program.
+    #: The standard's name of a predefined object, otherwise the name set by the program, in this process or in
+    #: another one that shares the object.
     name: Optional[str]
     #: The kind of objects that it applies to.
     of: Optional[str]
@@ -1024,6 +1035,9 @@ class InspectLeak(Record):
     function: str
     #: Kind of the objects.
     kind: str
+    #: Whether function and place are only the last that created one of these requests: the library returns one
+    #: handle for the requests of several places.
+    last: Optional[bool]
     #: ``file:line``, or function (otherwise module) and offset.
     place: str
     #: Ranks that created them.
@@ -1062,7 +1076,7 @@ class InspectMessage(Record):
     fortran: Optional[int]
     #: The call that freed it.
     freed: Optional[InspectCallSite]
-    #: The name that the program gave to a predefined object, if it differs from the standard's.
+    #: The name that the program gave to the object in this process, if it differs from ``name``.
     given_name: Optional[str]
     #: Its C handle.
     handle: str
@@ -1072,7 +1086,8 @@ class InspectMessage(Record):
     kind: str
     #: The names of these flags.
     marks: List[str]
-    #: The standard's name of a predefined object, otherwise the name set by the program.
+    #: The standard's name of a predefined object, otherwise the name set by the program, in this process or in
+    #: another one that shares the object.
     name: Optional[str]
     #: The object that it was created from.
     parent: Optional[InspectReference]
@@ -1185,7 +1200,7 @@ class InspectOne(Record):
     freed: Optional[InspectCallSite]
     #: Address of the program's function; zero for a predefined operation.
     function: Optional[str]
-    #: The name that the program gave to a predefined object, if it differs from the standard's.
+    #: The name that the program gave to the object in this process, if it differs from ``name``.
     given_name: Optional[str]
     #: Groups obtained from it.
     groups: Optional[Rows[InspectReference]]
@@ -1225,7 +1240,8 @@ class InspectOne(Record):
     mode: Optional[List[str]]
     #: Memory model.
     model: Optional[str]
-    #: The standard's name of a predefined object, otherwise the name set by the program.
+    #: The standard's name of a predefined object, otherwise the name set by the program, in this process or in
+    #: another one that shares the object.
     name: Optional[str]
     #: Its communicator, file or window.
     object: Optional[InspectReference]
@@ -1329,7 +1345,7 @@ class InspectOp(Record):
     freed: Optional[InspectCallSite]
     #: Address of the program's function; zero for a predefined operation.
     function: str
-    #: The name that the program gave to a predefined object, if it differs from the standard's.
+    #: The name that the program gave to the object in this process, if it differs from ``name``.
     given_name: Optional[str]
     #: Its C handle.
     handle: str
@@ -1339,7 +1355,8 @@ class InspectOp(Record):
     kind: str
     #: The names of these flags.
     marks: List[str]
-    #: The standard's name of a predefined object, otherwise the name set by the program.
+    #: The standard's name of a predefined object, otherwise the name set by the program, in this process or in
+    #: another one that shares the object.
     name: Optional[str]
     #: The object that it was created from.
     parent: Optional[InspectReference]
@@ -1422,13 +1439,16 @@ class InspectRank2(Record):
 class InspectReference(Record):
     """A reference to an object."""
 
+    #: The constructor of a derived datatype, such as ``contiguous``, if known.
+    combiner: Optional[str]
     #: Its handle.
     handle: str
     #: Equal on all processes that share the object; zero if it is local to this process.
     identity: Optional[str]
     #: Its kind.
     kind: str
-    #: The standard's name of a predefined object, otherwise the name set by the program; for a file, its path.
+    #: The standard's name of a predefined object, otherwise the name set by the program, on this rank or on another
+    #: one that shares the object; for a file, its path.
     name: Optional[str]
     #: Whether it is predefined.
     predefined: Optional[bool]
@@ -1470,7 +1490,7 @@ class InspectRequest(Record):
     fortran: Optional[int]
     #: The call that freed it.
     freed: Optional[InspectCallSite]
-    #: The name that the program gave to a predefined object, if it differs from the standard's.
+    #: The name that the program gave to the object in this process, if it differs from ``name``.
     given_name: Optional[str]
     #: Its C handle.
     handle: str
@@ -1482,7 +1502,8 @@ class InspectRequest(Record):
     marked: bool
     #: The names of these flags.
     marks: List[str]
-    #: The standard's name of a predefined object, otherwise the name set by the program.
+    #: The standard's name of a predefined object, otherwise the name set by the program, in this process or in
+    #: another one that shares the object.
     name: Optional[str]
     #: Its communicator, file or window.
     object: Optional[InspectReference]
@@ -1555,7 +1576,7 @@ class InspectSession(Record):
     fortran: Optional[int]
     #: The call that freed it.
     freed: Optional[InspectCallSite]
-    #: The name that the program gave to a predefined object, if it differs from the standard's.
+    #: The name that the program gave to the object in this process, if it differs from ``name``.
     given_name: Optional[str]
     #: Groups created from it.
     groups: Rows[InspectReference]
@@ -1571,7 +1592,8 @@ class InspectSession(Record):
     kind: str
     #: The names of these flags.
     marks: List[str]
-    #: The standard's name of a predefined object, otherwise the name set by the program.
+    #: The standard's name of a predefined object, otherwise the name set by the program, in this process or in
+    #: another one that shares the object.
     name: Optional[str]
     #: The object that it was created from.
     parent: Optional[InspectReference]
@@ -1683,7 +1705,7 @@ class InspectWindow(Record):
     fortran: Optional[int]
     #: The call that freed it.
     freed: Optional[InspectCallSite]
-    #: The name that the program gave to a predefined object, if it differs from the standard's.
+    #: The name that the program gave to the object in this process, if it differs from ``name``.
     given_name: Optional[str]
     #: Its C handle.
     handle: str
@@ -1703,7 +1725,8 @@ class InspectWindow(Record):
     marks: List[str]
     #: Memory model.
     model: str
-    #: The standard's name of a predefined object, otherwise the name set by the program.
+    #: The standard's name of a predefined object, otherwise the name set by the program, in this process or in
+    #: another one that shares the object.
     name: Optional[str]
     #: One-sided operations so far.
     operations: InspectOperations
@@ -1923,13 +1946,16 @@ class PsRankStatus(Record):
 class PsReference(Record):
     """A reference to an object."""
 
+    #: The constructor of a derived datatype, such as ``contiguous``, if known.
+    combiner: Optional[str]
     #: Its handle.
     handle: str
     #: Equal on all processes that share the object; zero if it is local to this process.
     identity: Optional[str]
     #: Its kind.
     kind: str
-    #: The standard's name of a predefined object, otherwise the name set by the program; for a file, its path.
+    #: The standard's name of a predefined object, otherwise the name set by the program, on this rank or on another
+    #: one that shares the object; for a file, its path.
     name: Optional[str]
     #: Whether it is predefined.
     predefined: Optional[bool]
@@ -2392,6 +2418,9 @@ class ReportLeak(Record):
     function: str
     #: Kind of the objects.
     kind: str
+    #: Whether function and place are only the last that created one of these requests: the library returns one
+    #: handle for the requests of several places.
+    last: Optional[bool]
     #: ``file:line``, or function (otherwise module) and offset.
     place: str
     #: Ranks that created them.
@@ -2991,13 +3020,16 @@ class VarsItem(Record):
 class VarsObject(Record):
     """The object that a variable is bound to."""
 
+    #: The constructor of a derived datatype, such as ``contiguous``, if known.
+    combiner: Optional[str]
     #: Its handle.
     handle: str
     #: Equal on all processes that share the object; zero if it is local to this process.
     identity: Optional[str]
     #: Its kind.
     kind: str
-    #: The standard's name of a predefined object, otherwise the name set by the program; for a file, its path.
+    #: The standard's name of a predefined object, otherwise the name set by the program, on this rank or on another
+    #: one that shares the object; for a file, its path.
     name: Optional[str]
     #: Whether it is predefined.
     predefined: Optional[bool]

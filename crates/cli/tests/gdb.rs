@@ -14,6 +14,7 @@ fn main() -> ExitCode {
         trial!(names_cannot_control_the_terminal, needs trials::gdb),
         trial!(a_frame_without_a_symbol_is_shown_with_question_marks_as_in_gdb, needs trials::gdb),
         trial!(a_status_shows_the_bytes_of_the_message_if_its_fields_contain_them, needs trials::gdb),
+        trial!(lines_about_leaks_and_unnamed_objects_are_those_of_inspect, needs trials::gdb),
         trial!(the_script_knows_every_kind_of_handle),
     ])
 }
@@ -47,6 +48,21 @@ fn names_cannot_control_the_terminal() {
     let line = r#"python print(repr(clean("L\u00f6ser \x1b[31m\n\t.")))"#;
     let said = gdb(Path::new(SCRIPT), line);
     assert!(said.contains("ser ?[31m??."), "{said}");
+}
+
+fn lines_about_leaks_and_unnamed_objects_are_those_of_inspect() {
+    let leak =
+        r#"{"count": 1, "kind": "request", "function": "MPI_Isend", "place": "a.c:3", "active": True}"#;
+    let said =
+        gdb(Path::new(SCRIPT), &format!("python print(left({leak})); print(left(dict({leak}, last=True)))"));
+    assert!(said.contains("1 of kind request, MPI_Isend at a.c:3, active"), "{said}");
+    assert!(said.contains("1 of kind request, last made by MPI_Isend at a.c:3, active"), "{said}");
+    let window = r#"{"kind": "win", "identity": "0xa243f4900000001", "brief": "create", "standing": "live"}"#;
+    let said = gdb(
+        Path::new(SCRIPT),
+        &format!("python print(brief({window})); print(brief(dict({window}, name='halo')))"),
+    );
+    assert!(said.contains("id:0a243f49: create\ncreate\n"), "{said}");
 }
 
 fn a_frame_without_a_symbol_is_shown_with_question_marks_as_in_gdb() {

@@ -45,7 +45,7 @@ static void received_into_elements_with_a_short_extent(void)
     MPI_Type_free(&four);
 }
 
-/* finding gathered_into_overlapping_blocks 2 buffer-overlap ranks 0 check says MPI_Gather of 2 x derived */
+/* finding gathered_into_overlapping_blocks 2 buffer-overlap ranks 0 check says MPI_Gather of 2 x vector type */
 static void gathered_into_overlapping_blocks(void)
 {
     MPI_Datatype blocks = overlapping_blocks();
@@ -53,7 +53,7 @@ static void gathered_into_overlapping_blocks(void)
     MPI_Type_free(&blocks);
 }
 
-/* finding broadcast_into_overlapping_blocks 2 buffer-overlap ranks 1 check says MPI_Ibcast of 1 x derived */
+/* finding broadcast_into_overlapping_blocks 2 buffer-overlap ranks 1 check says MPI_Ibcast of 1 x vector type */
 static void broadcast_into_overlapping_blocks(void)
 {
     MPI_Datatype blocks = overlapping_blocks();

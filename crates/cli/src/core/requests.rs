@@ -1,6 +1,5 @@
 //! The ranks' outstanding requests: one line per kind.
 
-use crate::inspect::describe::Called;
 use crate::inspect::describe::request::What;
 use crate::render::{self, span};
 use mpiscope_job::Members;
@@ -57,5 +56,5 @@ fn described(pending: &PendingRequest) -> (What, String) {
     let start = pending.request.start.as_ref();
     let place = start.and_then(|start| start.place.as_ref());
     let place = place.map_or_else(String::new, |place| format!(" ({place})"));
-    (What::of(&pending.request, &Called::from_afar), place)
+    (What::of(&pending.request), place)
 }

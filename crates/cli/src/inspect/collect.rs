@@ -9,7 +9,7 @@ use mpiscope_job::jobs::job::{Job, names};
 use mpiscope_job::jobs::job_image::JobImage;
 use mpiscope_job::jobs::symbols::FileSymbols;
 use mpiscope_job::jobs::{live_process, worlds};
-use mpiscope_job::model::objects::{Kind, Object, Outline, by_handle};
+use mpiscope_job::model::objects::{Kind, Object, Outline, SharedNames, by_handle};
 use mpiscope_job::questions::inspected::Inspected;
 use mpiscope_job::questions::leaks::{Count, Site};
 use mpiscope_job::{Error, Members, Process, RankSet, Worlds};
@@ -74,6 +74,8 @@ pub struct Inspection {
     pub looks: Vec<Look>,
     /// Symbols of the files that the processes have mapped.
     symbols: FileSymbols,
+    /// The names that any process gave to shared objects.
+    names: SharedNames,
     /// Ranks that exist but were not requested.
     pub others: RankSet,
     /// Number of processes that have not called MPI.
@@ -116,7 +118,7 @@ impl Inspection {
         choose: &mut dyn FnMut(&Outline<'_>) -> bool,
         each: &mut dyn FnMut(Shown),
     ) -> Result<(), Error> {
-        look.look(&self.symbols, |reader| {
+        look.look(&self.symbols, &self.names, |reader| {
             let context = describe::Context { reader, process: &look.process };
             reader.visit_standing(kind, freed, choose, &mut |object| {
                 each(Shown { summary: context.summary(&object), facts: Vec::new(), object });
@@ -151,7 +153,7 @@ pub fn look(targets: &[OsString], wanted: &Wanted) -> Result<Inspection> {
         look.world = worlds.number(&look.process.world);
         look.blind = look.blind();
         if look.blind.is_none()
-            && let Err(e) = fill(look, wanted, &found.symbols)
+            && let Err(e) = fill(look, wanted, &found)
         {
             look.blind = Some(e.to_string());
         }
@@ -200,6 +202,7 @@ fn all(job: &Job, name: Option<&str>, found: &mut Inspection) {
             Err(e) => found.problems.push(e.to_string()),
         }
     }
+    read.iter().for_each(|(_, one)| found.names.join(&one.names(&found.symbols)));
     // A process that holds all images is the launcher or `mpiscope run`; it stands for the whole job.
     if read.iter().any(|(image, one)| is_named(image, &one.process)) {
         read.retain(|(image, one)| is_named(image, &one.process));
@@ -214,6 +217,7 @@ fn file(path: &Path, found: &mut Inspection) -> Result<()> {
     if found.job.is_empty() {
         found.job.clone_from(&inspected.process.job);
     }
+    found.names.join(&inspected.names(&found.symbols));
     found.looks.push(Look::new(inspected));
     Ok(())
 }
@@ -233,14 +237,15 @@ impl Look {
     }
 }
 
-fn fill(look: &mut Look, wanted: &Wanted, symbols: &FileSymbols) -> Result<(), Error> {
+fn fill(look: &mut Look, wanted: &Wanted, found: &Inspection) -> Result<(), Error> {
+    let (symbols, names) = (&found.symbols, &found.names);
     look.counts = look.inspected.counts(symbols)?;
     if wanted.leaks {
         look.sites = look.inspected.sites(symbols)?;
     }
     let Some(text) = &wanted.handle else { return Ok(()) };
     let process = &look.inspected.process;
-    let (objects, why) = look.inspected.look(symbols, |reader| {
+    let (objects, why) = look.inspected.look(symbols, names, |reader| {
         let (objects, why) = by_handle::find(reader, wanted.kind, text, wanted.fortran);
         let context = describe::Context { reader, process };
         let shown =

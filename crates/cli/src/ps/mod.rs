@@ -13,7 +13,7 @@ use mpiscope_job::jobs::job_image::JobImage;
 use mpiscope_job::jobs::parallel_images::each_image;
 use mpiscope_job::jobs::{live_process, losses, worlds};
 use mpiscope_job::model::locate::Locate;
-use mpiscope_job::model::rank_status::RankStatus;
+use mpiscope_job::model::rank_status::{RankStatus, share_names};
 use mpiscope_job::observation::Context;
 use mpiscope_job::questions::live::{self, Places};
 use mpiscope_job::questions::process_file::{AtDeath, OneJob, ProcessFile};
@@ -157,12 +157,13 @@ fn look(job: &Job) -> Report {
     report
 }
 
-/// Assigns each rank the name of its world.
+/// Assigns each rank the name of its world, and gives shared objects the same name on all ranks.
 fn settle(report: &mut Report, processes: &mut [Process]) {
     worlds::settle(&mut processes.iter_mut().collect::<Vec<_>>());
     for (rank, process) in report.ranks.iter_mut().zip(processes) {
         rank.world.clone_from(&process.world);
     }
+    share_names(report.ranks.iter_mut());
 }
 
 /// Numbers the worlds and sorts the ranks.

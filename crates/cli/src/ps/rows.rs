@@ -3,7 +3,7 @@
 
 use crate::render::{Table, age, or_dash, span};
 use mpiscope_job::Members;
-use mpiscope_job::model::objects::Reference;
+use mpiscope_job::model::objects::{Kind, Reference};
 use mpiscope_job::model::rank_status::{CallStatus, PeerRank, RankStatus, ThreadStatus};
 use mpiscope_job::observation::is_stopped;
 
@@ -148,6 +148,7 @@ fn called(object: &Reference) -> String {
     match (&object.name, object.label()) {
         (Some(_), label) if object.predefined => short(&label),
         (Some(_), label) => label,
+        (None, _) if object.kind == Kind::Datatype => object.derived(),
         (None, label) => unnamed(&label),
     }
 }
@@ -155,7 +156,6 @@ fn called(object: &Reference) -> String {
 /// Removes handles that are addresses: they differ between processes and would keep equal rows apart.
 fn unnamed(name: &str) -> String {
     match name.split_once("0x") {
-        Some(("derived ", _)) => "derived".to_owned(),
         Some((before, digits)) if digits.split(' ').next().is_some_and(|d| d.len() > 8) => {
             let size = digits.split_once(' ').map_or("", |(_, size)| size);
             format!("{before}unnamed {size}").trim_end().to_owned()
@@ -185,7 +185,6 @@ fn peer(peer: &PeerRank) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mpiscope_job::model::objects::Kind;
 
     #[test]
     fn addresses_are_hidden_and_small_handles_are_shown() {
@@ -193,7 +192,6 @@ mod tests {
         assert_eq!(unnamed("0x5598d593d4c0 (size 4)"), "unnamed (size 4)");
         assert_eq!(unnamed("Win 0x5598d593d4c0"), "Win unnamed");
         assert_eq!(unnamed("0x84000001 (size 2)"), "0x84000001 (size 2)");
-        assert_eq!(unnamed("derived 0xcc000000"), "derived");
     }
 
     #[test]

@@ -68,6 +68,13 @@ pub struct Answer {
 
 /// Why a rank of a running job is not seen.
 const ELSEWHERE: &str = "it has no readable image (another host, or started without the layer)";
+/// The same if a host was asked in vain.
+const UNANSWERED: &str = "its host did not answer, or it was started without the layer";
+
+/// Returns why a rank of a running job is not seen, given what other hosts have sent.
+fn unseen_because(elsewhere: &Elsewhere) -> &'static str {
+    if elsewhere.unanswered { UNANSWERED } else { ELSEWHERE }
+}
 
 /// Prints the verdict.
 pub fn why(options: &Options) -> Result<ExitCode> {
@@ -152,15 +159,15 @@ pub fn twice(
     let seconds = began.elapsed().as_secs_f64();
     let mut after = look(job, &*job.symbols());
     after.errors.extend(elsewhere.not_seen.iter().cloned());
-    Ok((compared(&before, after, seconds, ELSEWHERE)?, elsewhere))
+    Ok((compared(&before, after, seconds, unseen_because(&elsewhere))?, elsewhere))
 }
 
 /// Returns one snapshot of the named target: a job, an evidence file, core files or saved images.
 pub fn once(verb: &str, targets: &[OsString], host_scope: HostScope) -> Result<(Snapshot, Vec<String>)> {
     let paths = || targets.iter().map(PathBuf::from).collect::<Vec<_>>();
     let (look, unseen) = match targets {
-        [] => (live(verb, None, host_scope)?, ELSEWHERE),
-        [one] if !selection::is_path(one)? => (live(verb, Some(one), host_scope)?, ELSEWHERE),
+        [] => live(verb, None, host_scope)?,
+        [one] if !selection::is_path(one)? => live(verb, Some(one), host_scope)?,
         _ => match EvidenceFiles::of(targets) {
             Some(files) => {
                 let Evidence { manifest, job, .. } = files.open()?;
@@ -181,12 +188,14 @@ pub fn once(verb: &str, targets: &[OsString], host_scope: HostScope) -> Result<(
     Ok((snapshot(&look.observations, unseen), look.errors))
 }
 
-fn live(verb: &str, name: Option<&OsStr>, host_scope: HostScope) -> Result<Look> {
+/// Returns one snapshot of a running job, and why ranks may be missing in it.
+fn live(verb: &str, name: Option<&OsStr>, host_scope: HostScope) -> Result<(Look, &'static str)> {
     let mut job = job(verb, name)?;
     let elsewhere = host_scope.join(&mut job, Duration::ZERO, false);
     let mut seen = look(&job, &*job.symbols());
+    let unseen = unseen_because(&elsewhere);
     seen.errors.extend(elsewhere.not_seen);
-    Ok(seen)
+    Ok((seen, unseen))
 }
 
 fn of_evidence(files: &EvidenceFiles, stacks: bool) -> Result<Judged> {

@@ -260,8 +260,7 @@ fn lists_identify_unnamed_objects_by_what_all_ranks_share() {
         sample
     });
     let (printed, _) = Saved::new(&samples).printed(&["--kind", "request"]);
-    let line =
-        "differs  [0-1]  live   receive from 3 tag 42 on id:77aa0000 10 x MPI_INT, completion not yet seen";
+    let line = "differs  [0-1]  live   receive from 3 tag 42 on id:77aa0000 (size 4) 10 x MPI_INT, completion not yet seen";
     assert!(printed.lines().any(|printed| printed == line), "{printed}");
     assert!(
         printed.contains("handles differ where it says so: --rank N shows those of one rank"),

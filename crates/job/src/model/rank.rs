@@ -103,6 +103,15 @@ impl<'a, S: Source> Rank<'a, S> {
         self.reference(kind, handle).map_or_else(unknown, |reference| reference.label())
     }
 
+    /// Returns a datatype's name as text that many ranks share: a derived datatype is described by its constructor, since its
+    /// handle differs between ranks.
+    pub fn datatype(&self, handle: u64) -> String {
+        match self.reference(ObjectKind::DATATYPE, handle) {
+            Some(derived) if derived.name.is_none() => derived.derived(),
+            _ => self.object(ObjectKind::DATATYPE, handle),
+        }
+    }
+
     /// Returns the name of a constant in place of a rank, such as `MPI_ANY_SOURCE`.
     pub fn peer(&self, value: i64) -> Option<String> {
         constant_of(self.process.abi, &["MPI_ANY_SOURCE", "MPI_PROC_NULL", "MPI_ROOT"], value)

@@ -1,6 +1,6 @@
 //! What every thread of a rank is currently doing, in the terms of the MPI standard.
 
-use crate::model::objects::Reference;
+use crate::model::objects::{Reference, SharedNames};
 use crate::model::process::{Process, ThreadFacts};
 use crate::model::rank::Rank;
 use mpi_abi::{ObjectKind, Role};
@@ -43,6 +43,9 @@ pub struct RankStatus {
     /// Number of lost records, by kind.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub losses: BTreeMap<String, u64>,
+    /// The names that its program gave to objects which other ranks may share.
+    #[serde(skip)]
+    pub names: SharedNames,
 }
 
 /// The current state of a thread.
@@ -142,8 +145,21 @@ impl RankStatus {
             problem: process.state == State::ABORTED || (!alive && !clean),
             threads,
             losses: process.losses.clone(),
+            names: names.objects().names_of_shared(),
         }
     }
+}
+
+/// Gives shared objects the same name in the calls of all ranks, even if only some of them have named it.
+pub fn share_names<'a>(ranks: impl Iterator<Item = &'a mut RankStatus>) -> SharedNames {
+    let ranks: Vec<&mut RankStatus> = ranks.collect();
+    let mut names = SharedNames::default();
+    ranks.iter().for_each(|rank| names.join(&rank.names));
+    for thread in ranks.into_iter().flat_map(|rank| &mut rank.threads) {
+        let calls = [&mut thread.call, &mut thread.last_call].into_iter().flatten();
+        calls.filter_map(|call| call.object.as_mut()).for_each(|object| names.give(object));
+    }
+    names
 }
 
 impl RankStatus {
@@ -160,6 +176,7 @@ impl RankStatus {
             state: "has not called MPI".to_owned(),
             activity: format!("{:?}", Activity::NOT_INITIALIZED),
             losses: BTreeMap::new(),
+            names: SharedNames::default(),
             last_thread: None,
             alive: true,
             problem: false,

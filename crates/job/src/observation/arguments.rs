@@ -8,7 +8,7 @@ use super::Communicator;
 use super::communicators::Communicators;
 use super::epochs;
 use super::special::Special;
-use crate::model::objects::{Kind, Lifetime, Object};
+use crate::model::objects::{Kind, Lifetime, Object, Reference};
 use crate::model::rank::Rank;
 use mpi_abi::{Flags, ObjectKind, Partners, Role};
 use mpiscope_image::derive::epochs::Open;
@@ -130,7 +130,8 @@ impl<S: Source> Given<'_, '_, S> {
         let what =
             epochs::wrong(self.function, &Open { epochs: window.epoch_bits, locked, pending }, target)?;
         // The handle may differ between ranks that make the same mistake.
-        let named = self.rank.reference(ObjectKind::WIN, handle).filter(|window| window.name.is_some());
+        let is_shared = |window: &Reference| window.name.is_some() || window.identity.0 != 0;
+        let named = self.rank.reference(ObjectKind::WIN, handle).filter(is_shared);
         let on = named.map_or_else(|| "a window".to_owned(), |window| window.label());
         Some(Wrong::given("MPI_ERR_RMA_SYNC", format!("{on} {what}")))
     }

@@ -275,6 +275,5 @@ pub fn operation<S: Source>(rank: &Rank<'_, S>, handle: u64) -> String {
 
 /// `10 x MPI_INT`.
 fn data<S: Source>(rank: &Rank<'_, S>, entry: &Entered) -> String {
-    let datatype = rank.object(ObjectKind::DATATYPE, entry.datatype.get());
-    format!("{} x {datatype}", entry.count.get().cast_signed())
+    format!("{} x {}", entry.count.get().cast_signed(), rank.datatype(entry.datatype.get()))
 }

@@ -3,7 +3,6 @@
 
 use crate::base::clock::TickClock;
 use crate::model::rank::Rank;
-use mpi_abi::ObjectKind;
 use mpiscope_image::derive::ledger::messages_are_recorded;
 use mpiscope_image::layout::{Process, SectionKind};
 use mpiscope_image::mixture::Mixture;
@@ -301,7 +300,7 @@ fn named<S: Source>(rank: &Rank<'_, S>, known: &mut Known, entry: &Entry) -> Arc
     let named = known.named.entry((from, count, datatype, signature)).or_insert_with(|| {
         let data = match datatype {
             0 => String::new(),
-            _ => format!("{count} x {}", rank.object(ObjectKind::DATATYPE, datatype)),
+            _ => format!("{count} x {}", rank.datatype(datatype)),
         };
         let signature = Signature::from_stored(signature, entry.elements.get(), Mixture::EMPTY);
         Arc::new(Named { signature, count, data, place: rank.place(from) })

@@ -22,6 +22,7 @@ pub mod partitioned;
 mod raised;
 mod read;
 mod requests;
+mod shared_labels;
 mod special;
 mod thread_level;
 pub mod windows;
@@ -37,6 +38,7 @@ pub use one_sided::OneSided;
 pub use partitioned::Partitioned;
 pub use raised::{Raised, did_not_return};
 pub use read::{observe, of_image, of_messages};
+pub use shared_labels::share_names;
 pub use thread_level::Forbidden;
 pub use windows::Window;
 

@@ -6,7 +6,7 @@ use crate::jobs::live_process::{Living, Reader};
 use crate::jobs::placement::Placement;
 use crate::model::locate::Locate;
 use crate::model::process::Process;
-use crate::model::rank_status::RankStatus;
+use crate::model::rank_status::{RankStatus, share_names};
 use crate::performance::report::facts::Facts;
 use crate::performance::report::{self, JobReport, Observed};
 use mpi_abi::{Flags, FunctionId};
@@ -28,7 +28,7 @@ pub struct JobSnapshot {
 /// Takes a snapshot of a job.
 #[must_use]
 pub fn take(job: &Job, reader: &Reader, symbols: &dyn Locate) -> JobSnapshot {
-    let (mut observed, mut seen) = (Vec::new(), Vec::new());
+    let (mut observed, mut seen) = (Vec::new(), Vec::<RankStatus>::new());
     let (mut silent, mut errors) = (0, Vec::new());
     for found in &job.images {
         match reader.read(found) {
@@ -44,6 +44,7 @@ pub fn take(job: &Job, reader: &Reader, symbols: &dyn Locate) -> JobSnapshot {
     }
     let command = observed.first().map(|one: &Observed| one.process.command.clone()).unwrap_or_default();
     report::settle(&mut observed);
+    share_names(seen.iter_mut());
     let mut statuses = BTreeMap::new();
     for (status, one) in seen.into_iter().zip(&observed) {
         let world = one.process.world.clone();

@@ -8,7 +8,7 @@ use crate::jobs::live_process::{self, Living};
 use crate::jobs::symbols::FileSymbols;
 use crate::model::locate::Locate;
 use crate::model::objects::memory::{FilesAndMemory, Memory};
-use crate::model::objects::{FileContext, Kind, Reader};
+use crate::model::objects::{FileContext, Kind, Reader, SharedNames};
 use crate::model::process::Process;
 use crate::questions::leaks::{self, Count, Site};
 use crate::sources::core;
@@ -85,18 +85,25 @@ impl Inspected {
             .then(|| "it does not record objects: leave MPISCOPE_RECORD unset, or add `objects` to it".into())
     }
 
-    /// Takes one snapshot of its objects.
+    /// Returns the names that its program gave to objects which other processes may share.
+    pub fn names(&self, symbols: &FileSymbols) -> SharedNames {
+        // A damaged image is reported when its objects are read.
+        self.look(symbols, &SharedNames::default(), |reader| reader.names_of_shared()).unwrap_or_default()
+    }
+
+    /// Takes one snapshot of its objects. `names` are those of objects that it may share with other processes.
     ///
     /// # Errors
     /// If the image is damaged.
     pub fn look<T>(
         &self,
         symbols: &FileSymbols,
+        names: &SharedNames,
         look: impl FnOnce(&Reader<'_, Bytes>) -> T,
     ) -> Result<T, Error> {
         let files = FileContext::new(&self.process, self.words(symbols));
         let context = FilesAndMemory { files, memory: &self.memory };
-        let reader = Reader::new(&self.image, &context)?;
+        let reader = Reader::new(&self.image, &context)?.with_names(names);
         Ok(look(&reader))
     }
 
@@ -113,7 +120,9 @@ impl Inspected {
     /// If a table is damaged.
     pub fn counts(&self, symbols: &FileSymbols) -> Result<BTreeMap<Kind, Count>, Error> {
         let count = |reader: &Reader<'_, Bytes>, kind: Kind| Ok((kind, leaks::count(reader, kind)?));
-        self.look(symbols, |reader| Kind::ALL.iter().map(|kind| count(reader, *kind)).collect())?
+        self.look(symbols, &SharedNames::default(), |reader| {
+            Kind::ALL.iter().map(|kind| count(reader, *kind)).collect()
+        })?
     }
 
     /// Returns the places that created objects which are not freed.

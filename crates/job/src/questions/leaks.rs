@@ -45,6 +45,9 @@ pub struct Site {
     pub place: String,
     /// Whether they are requests whose operation was started and that the program did not complete.
     pub active: bool,
+    /// Whether this is only the last of the places that may have created them: the library returns one handle for
+    /// requests of several places.
+    pub last: bool,
     /// For active requests: where another request was stored in the variable holding the handle.
     pub overwritten: Option<String>,
     /// Number of objects.
@@ -66,6 +69,10 @@ pub struct Leak {
     /// Whether they are requests whose operation was started and that the program did not complete.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub active: bool,
+    /// Whether function and place are only the last that created one of these requests: the library returns one handle
+    /// for the requests of several places.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub last: bool,
     /// For active requests: where another request was stored in the variable holding the handle. Reported by
     /// the findings.
     #[serde(skip)]
@@ -74,12 +81,13 @@ pub struct Leak {
     pub ranks: Members,
 }
 
-/// `4 communicators, MPI_Comm_dup at solver.c:12 (ranks [0-3])`.
+/// `4 communicators, MPI_Comm_dup at solver.c:12 (ranks [0-3])`; `2 requests, last made by MPI_Isend at …`.
 impl fmt::Display for Leak {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let word = noun(self.kind, self.count);
         let rank = if self.ranks.is_empty() { String::new() } else { format!(" ({})", self.ranks.named()) };
-        write!(f, "{} {word}, {} at {}{rank}", self.count, self.function, self.place)
+        let last = if self.last { "last made by " } else { "" };
+        write!(f, "{} {word}, {last}{} at {}{rank}", self.count, self.function, self.place)
     }
 }
 
@@ -140,9 +148,17 @@ fn overwritten_from<S: Source>(image: &Image<S>, index: u64) -> u64 {
     overwritten.map_or(0, |read| read.value.completed_from.get())
 }
 
-/// Kind of the objects, the function and address that created them, whether they are active, and what
-/// overwrote them.
-type PlaceKey = (Kind, u32, u64, bool, u64);
+/// A place that created objects which are alike.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct PlaceKey {
+    kind: Kind,
+    function: u32,
+    address: u64,
+    active: bool,
+    last: bool,
+    /// Return address of the call that overwrote them; zero if none.
+    over: u64,
+}
 
 /// Number of objects created by each place.
 struct Places {
@@ -158,7 +174,7 @@ impl Places {
     }
 
     fn add(&mut self, key: PlaceKey, objects: u64) {
-        let (kind, .., active, _) = key;
+        let PlaceKey { kind, active, .. } = key;
         let count = match self.places.len() < self.most || self.places.contains_key(&key) {
             true => self.places.entry(key).or_default(),
             false => self.further.entry((kind, active)).or_default(),
@@ -181,10 +197,12 @@ pub fn sites<S: Source>(
     for kind in Kind::ALL {
         heads(image, *kind, |index, head, n| {
             let active = *kind == Kind::Request && is_active(head);
-            let lost = active && !live::is_shared(head) && head.flags.get() & Flag::OVERWRITTEN.0 != 0;
+            let last = *kind == Kind::Request && live::is_shared(head);
+            let lost = active && !last && head.flags.get() & Flag::OVERWRITTEN.0 != 0;
             let over = if lost { overwritten_from(image, index) } else { 0 };
             if live::is_live(head) && n > 0 {
-                found.add((*kind, u32::from(head.made_by.get()), head.made_from.get(), active, over), n);
+                let (function, address) = (head.made_by.get().into(), head.made_from.get());
+                found.add(PlaceKey { kind: *kind, function, address, active, last, over }, n);
             }
         })?;
     }
@@ -193,15 +211,17 @@ pub fn sites<S: Source>(
         function: "several functions".into(),
         place: format!("places beyond the first {MOST_SITES}"),
         active,
+        last: false,
         overwritten: None,
         count,
     });
-    let sites = found.places.into_iter().map(|((kind, function, address, active, over), count)| Site {
-        kind,
-        function: process.function((function as usize).wrapping_sub(1)),
-        place: place(&process.modules, locate, address).unwrap_or_else(|| "an unknown place".into()),
-        active,
-        overwritten: place(&process.modules, locate, over).filter(|_| over != 0),
+    let sites = found.places.into_iter().map(|(key, count)| Site {
+        kind: key.kind,
+        function: process.function((key.function as usize).wrapping_sub(1)),
+        place: place(&process.modules, locate, key.address).unwrap_or_else(|| "an unknown place".into()),
+        active: key.active,
+        last: key.last,
+        overwritten: place(&process.modules, locate, key.over).filter(|_| key.over != 0),
         count,
     });
     let mut sites: Vec<Site> = sites.chain(further).collect();
@@ -211,25 +231,28 @@ pub fn sites<S: Source>(
 
 /// Joins the places of several ranks (world number, rank), most objects first.
 pub fn join<'a>(ranks: impl Iterator<Item = ((usize, Option<u32>), &'a [Site])>) -> Vec<Leak> {
-    type Place<'a> = (Kind, &'a str, &'a str, bool, Option<&'a str>);
+    type Place<'a> = (Kind, &'a str, &'a str, (bool, bool), Option<&'a str>);
     let mut found: BTreeMap<Place<'a>, (u64, Members)> = BTreeMap::new();
     for ((world, rank), sites) in ranks {
         for site in sites {
             let over = site.overwritten.as_deref();
-            let entry = found.entry((site.kind, &site.function, &site.place, site.active, over)).or_default();
+            let how = (site.active, site.last);
+            let entry = found.entry((site.kind, &site.function, &site.place, how, over)).or_default();
             entry.0 = entry.0.saturating_add(site.count);
             entry.1.add(world, rank);
         }
     }
-    let leak = |((kind, function, place, active, over), (count, ranks)): (Place<'a>, (u64, Members))| Leak {
-        kind,
-        function: function.to_owned(),
-        place: place.to_owned(),
-        count,
-        active,
-        overwritten: over.map(str::to_owned),
-        ranks,
-    };
+    let leak =
+        |((kind, function, place, (active, last), over), (count, ranks)): (Place<'a>, (u64, Members))| Leak {
+            kind,
+            function: function.to_owned(),
+            place: place.to_owned(),
+            count,
+            active,
+            last,
+            overwritten: over.map(str::to_owned),
+            ranks,
+        };
     let mut leaks: Vec<Leak> = found.into_iter().map(leak).collect();
     leaks.sort_by_key(|leak| std::cmp::Reverse(leak.count));
     leaks
@@ -240,7 +263,15 @@ mod tests {
     use super::*;
 
     fn site(kind: Kind, place: &str, count: u64) -> Site {
-        Site { kind, function: "MPI_X".into(), place: place.into(), active: false, overwritten: None, count }
+        Site {
+            kind,
+            function: "MPI_X".into(),
+            place: place.into(),
+            active: false,
+            last: false,
+            overwritten: None,
+            count,
+        }
     }
 
     #[test]
@@ -264,9 +295,24 @@ mod tests {
     }
 
     #[test]
+    fn requests_with_a_shared_handle_are_said_to_be_last_made_by_a_place() {
+        let shared = Site { active: true, last: true, ..site(Kind::Request, "a.c:5", 2) };
+        let leaks = join([((0, Some(0)), [shared].as_slice())].into_iter());
+        assert_eq!(leaks[0].to_string(), "2 requests, last made by MPI_X at a.c:5 (rank 0)");
+        assert!(serde_json::to_string(&leaks[0]).unwrap().contains(r#""last":true"#));
+    }
+
+    #[test]
     fn objects_created_at_further_places_are_counted() {
         let mut places = Places::new(2);
-        let key = |from| (Kind::Info, 1, from, false, 0);
+        let key = |address| PlaceKey {
+            kind: Kind::Info,
+            function: 1,
+            address,
+            active: false,
+            last: false,
+            over: 0,
+        };
         for from in [1, 2, 3, 1, 4] {
             places.add(key(from), 5);
         }

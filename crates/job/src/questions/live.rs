@@ -13,8 +13,7 @@ use crate::model::process::Process;
 use crate::model::process_end::BadEnd;
 use crate::model::python;
 use crate::model::rank::{Rank, SymbolContext};
-use crate::observation::{Context, observe};
-use crate::observation::{Observation, Stage, Thread};
+use crate::observation::{Context, Observation, Stage, Thread, observe, share_names};
 use crate::questions::stacks::asleep::{Asleep, Asleeps, awaits_signals};
 use mpiscope_image::Source;
 use mpiscope_image::layout::State;
@@ -154,9 +153,11 @@ impl Look {
     }
 }
 
-/// Assigns processes that have not passed `MPI_Init` to the world they will belong to.
+/// Assigns processes that have not passed `MPI_Init` to the world they will belong to, and gives shared objects the
+/// same label everywhere.
 pub fn settle(observations: &mut [Observation]) {
     worlds::settle(&mut observations.iter_mut().collect::<Vec<_>>());
+    share_names(observations);
 }
 
 impl Member for Observation {

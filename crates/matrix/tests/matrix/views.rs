@@ -1,6 +1,7 @@
 //! Consistency of all views of a rank, from inside and from outside, by all commands that show it.
 
 pub mod cores;
+mod names;
 mod threads;
 
 use std::collections::BTreeMap;
@@ -28,13 +29,14 @@ const BOUND: Program = Program { name: "bound_values", ranks: 2, needs: Needs::N
 type Check = fn(&Subject, &Library) -> Result<()>;
 
 pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>) -> Vec<Trial> {
-    let checks: [(&'static str, Check); 7] = [
+    let checks: [(&'static str, Check); 8] = [
         ("variables_of_objects_are_the_same_from_inside_and_outside", bound),
         ("a_polling_thread_does_not_hide_the_one_that_communicates", roles),
         ("one_thread_in_mpi_is_shown_next_to_the_main_thread", threads::one),
         ("two_threads_in_mpi_are_shown_next_to_the_main_thread", threads::two),
         ("eight_threads_in_mpi_are_shown_next_to_the_main_thread", threads::eight),
         ("a_rank_that_has_not_called_mpi_is_shown_with_one_that_waits_for_it", late),
+        ("an_object_that_one_rank_has_named_has_one_label_in_all_views", names::check),
         (CORES, cores::check),
     ];
     let trial = |(what, check): (&'static str, Check)| {

@@ -1,6 +1,5 @@
 //! Names for objects, the same on all ranks where possible.
 
-use mpiscope_job::base::identity;
 use mpiscope_job::model::objects::{Common, Hex, Kind, Reference};
 use std::fmt;
 
@@ -16,12 +15,8 @@ pub enum Name {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Called {
     Name(Name),
-    /// By identity, with the sizes in parentheses if useful.
-    Identity(u64, String),
-    /// A datatype, by its constructor.
-    Derived(&'static str),
-    /// A datatype with unknown constructor.
-    SomeDerived,
+    /// By a property that all ranks share: its identity, or a datatype's constructor.
+    Shared(String),
     Handle(Kind, Hex),
     /// A communicator of which only handle and sizes are known.
     Communicator(Hex, String),
@@ -40,20 +35,23 @@ impl Name {
 }
 
 impl Called {
-    /// Refers to the object by its name, if it has one.
-    pub fn by_name(object: &Reference) -> Option<Self> {
-        Name::new(object.name.as_ref(), object.predefined).map(Self::Name)
-    }
-
-    /// Refers to an object that cannot be looked up any more.
-    pub fn from_afar(object: &Reference) -> Self {
-        Self::by_name(object).unwrap_or(match object.kind {
-            Kind::Datatype => Self::SomeDerived,
-            Kind::Communicator if object.identity.0 != 0 => Self::Identity(object.identity.0, object.sizes()),
+    /// Refers to an object.
+    pub fn of(object: &Reference) -> Self {
+        if let Some(name) = Name::new(object.name.as_ref(), object.predefined) {
+            return Self::Name(name);
+        }
+        match object.kind {
+            Kind::Datatype => Self::Shared(with_article(&object.derived())),
+            _ if object.identity.0 != 0 => Self::Shared(object.label()),
             Kind::Communicator => Self::Communicator(object.handle, object.sizes()),
             kind => Self::Handle(kind, object.handle),
-        })
+        }
     }
+}
+
+fn with_article(noun: &str) -> String {
+    let article = if noun.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" };
+    format!("{article} {noun}")
 }
 
 impl fmt::Display for Name {
@@ -69,9 +67,7 @@ impl fmt::Display for Called {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Name(name) => name.fmt(f),
-            Self::Identity(identity, sizes) => write!(f, "{}{sizes}", identity::short(*identity)),
-            Self::Derived(combiner) => write!(f, "a {combiner} type"),
-            Self::SomeDerived => f.write_str("a derived type"),
+            Self::Shared(property) => f.write_str(property),
             Self::Handle(kind, handle) => write!(f, "{kind} {handle}"),
             Self::Communicator(handle, sizes) => write!(f, "{handle}{sizes}"),
         }

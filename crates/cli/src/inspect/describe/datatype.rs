@@ -34,10 +34,10 @@ struct Constructor {
 }
 
 impl Summary {
-    pub fn of(context: &Context<'_>, datatype: &Datatype) -> Self {
+    pub fn of(datatype: &Datatype) -> Self {
         let constructor = (!datatype.common.predefined).then(|| Constructor {
             combiner: datatype.combiner,
-            olds: datatype.constituents.iter().take(4).map(|old| context.call(old)).collect(),
+            olds: datatype.constituents.iter().take(4).map(Called::of).collect(),
             more: datatype.constituents.len() > 4,
             committed: datatype.committed,
         });

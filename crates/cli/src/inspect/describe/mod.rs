@@ -57,14 +57,14 @@ impl Context<'_> {
             null if null.common().standing == Lifetime::Null => What::Null,
             Object::Communicator(comm) => What::Communicator(communicator::Summary::of(comm)),
             Object::Group(group) => What::Group(group::Summary::of(group)),
-            Object::Datatype(datatype) => What::Datatype(datatype::Summary::of(self, datatype)),
-            Object::Request(request) => What::Request(request::Summary::of(self, request)),
-            Object::Message(message) => What::Message(request::MessageSummary::of(self, message)),
+            Object::Datatype(datatype) => What::Datatype(datatype::Summary::of(datatype)),
+            Object::Request(request) => What::Request(request::Summary::of(request)),
+            Object::Message(message) => What::Message(request::MessageSummary::of(message)),
             Object::Op(op) => What::Op(operation::Summary::of(self, op)),
             Object::Errhandler(handler) => What::Errhandler(error_handler::Summary::of(self, handler)),
             Object::Info(info) => What::Info(info::Summary::of(info)),
             Object::File(file) => What::File(window::FileSummary::of(file)),
-            Object::Window(window) => What::Window(window::Summary::of(self, window)),
+            Object::Window(window) => What::Window(window::Summary::of(window)),
             Object::Session(session) => What::Session(session::Summary::of(session)),
             Object::Keyval(keyval) => What::Keyval(keyval::Summary::of(self, keyval)),
         };
@@ -154,24 +154,6 @@ impl Context<'_> {
             )
         });
         known.map_or_else(String::new, |place| format!(" at {place}"))
-    }
-
-    /// Makes a reference to another object that is the same on all ranks where possible.
-    fn call(&self, reference: &Reference) -> Called {
-        let unknown = Called::Handle(reference.kind, reference.handle);
-        if let Some(name) = Called::by_name(reference) {
-            return name;
-        }
-        if reference.uid == 0 {
-            return unknown;
-        }
-        match self.reader.object_by_uid(reference.uid) {
-            Ok(Some(Object::Communicator(comm))) if comm.common.identity.0 != 0 => {
-                Called::Identity(comm.common.identity.0, String::new())
-            }
-            Ok(Some(Object::Datatype(old))) => Called::Derived(old.combiner),
-            _ => unknown,
-        }
     }
 
     /// Names another object by its name and handle.

@@ -2,7 +2,7 @@
 
 use super::{Called, Context, Fact, field, when};
 use mpiscope_job::model::objects::request::{Rank, When};
-use mpiscope_job::model::objects::{Message, Reference, Request};
+use mpiscope_job::model::objects::{Message, Request};
 use std::fmt;
 
 /// The contents of the request's line.
@@ -42,8 +42,8 @@ struct State {
 }
 
 impl Summary {
-    pub fn of(context: &Context<'_>, request: &Request) -> Self {
-        Self { what: What::of(request, &|object| context.call(object)), state: State::of(request) }
+    pub fn of(request: &Request) -> Self {
+        Self { what: What::of(request), state: State::of(request) }
     }
 }
 
@@ -54,14 +54,13 @@ impl fmt::Display for Summary {
 }
 
 impl What {
-    /// Describes a request, referring to other objects by `call`.
-    pub fn of(request: &Request, call: &dyn Fn(&Reference) -> Called) -> Self {
+    pub fn of(request: &Request) -> Self {
         Self {
             operation: operation(request).to_owned(),
             way: Way::of(request),
-            object: request.object.as_ref().map(call),
+            object: request.object.as_ref().map(Called::of),
             count: request.count,
-            datatype: request.datatype.as_ref().map(call),
+            datatype: request.datatype.as_ref().map(Called::of),
         }
     }
 }
@@ -232,8 +231,8 @@ pub struct MessageSummary {
 }
 
 impl MessageSummary {
-    pub fn of(context: &Context<'_>, message: &Message) -> Self {
-        let communicator = message.communicator.as_ref().map(|comm| context.call(comm));
+    pub fn of(message: &Message) -> Self {
+        let communicator = message.communicator.as_ref().map(Called::of);
         Self { from: from(message), communicator, bytes: message.bytes }
     }
 }

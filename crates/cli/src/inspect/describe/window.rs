@@ -19,10 +19,10 @@ pub struct Summary {
 }
 
 impl Summary {
-    pub fn of(context: &Context<'_>, window: &Window) -> Self {
+    pub fn of(window: &Window) -> Self {
         Self {
             flavour: window.flavour,
-            communicator: window.communicator.as_ref().map(|comm| context.call(comm)),
+            communicator: window.communicator.as_ref().map(Called::of),
             size: window.size,
             displacement_unit: window.displacement_unit,
             epochs: window.epochs.clone(),

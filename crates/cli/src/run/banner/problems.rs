@@ -78,6 +78,7 @@ mod tests {
             place: format!("heat.c:{line}"),
             count: line,
             active: false,
+            last: false,
             overwritten: None,
             ranks: Members::default(),
         };

@@ -165,6 +165,8 @@ impl<S: Source> Reader<'_, S> {
         let known = self.predefined.name(B::KIND, handle).map(str::to_owned);
         let given = B::name(self, &record.value).filter(|name| !name.is_empty());
         let predefined = known.is_some() || flags & Flag::PREDEFINED.0 != 0;
+        let shared = self.shared_name(head.identity.get()).filter(|_| !predefined).map(str::to_owned);
+        let name = known.or(shared).or_else(|| given.clone());
         let standing = self.standing(head);
         let usable = head.life.get() != Life::FREED.0;
         // A live request's record may still have the time of the previous request's freeing.
@@ -172,8 +174,8 @@ impl<S: Source> Reader<'_, S> {
         Common {
             kind: B::KIND,
             handle: Hex(handle),
-            given_name: given.clone().filter(|given| known.as_ref().is_some_and(|known| known != given)),
-            name: known.or(given),
+            given_name: given.filter(|given| Some(given) != name.as_ref()),
+            name,
             predefined,
             standing,
             fortran: usable

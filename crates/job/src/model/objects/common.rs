@@ -57,10 +57,11 @@ pub struct Common {
     pub kind: Kind,
     /// Its C handle.
     pub handle: Hex,
-    /// The standard's name of a predefined object, otherwise the name set by the program.
+    /// The standard's name of a predefined object, otherwise the name set by the program, in this process or in another
+    /// one that shares the object.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// The name that the program gave to a predefined object, if it differs from the standard's.
+    /// The name that the program gave to the object in this process, if it differs from `name`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub given_name: Option<String>,
     /// Whether it is predefined.

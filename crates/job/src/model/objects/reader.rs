@@ -10,6 +10,7 @@ use super::open_calls::{self, Open, OpenCall};
 use super::predefined::PredefinedHandles;
 use super::process_context::ProcessContext;
 use super::scan::{self, ByField, Entry, Field, Index};
+use super::shared_names::SharedNames;
 use crate::base::clock::TickClock;
 use mpi_abi::AbiKind;
 use mpiscope_image::call_path;
@@ -38,6 +39,8 @@ pub struct Reader<'a, S> {
     pub(super) predefined: PredefinedHandles<'a>,
     pub(super) fortran: FortranTables<'a>,
     facts: Facts<'a>,
+    /// The names of objects that other processes share, if those were asked.
+    shared: Option<&'a SharedNames>,
     // There are few kinds: a linear search is faster than hashing.
     indices: RefCell<Vec<(SectionKind, Rc<Index>)>>,
     tables: RefCell<Vec<(SectionKind, Table)>>,
@@ -114,12 +117,24 @@ impl<'a, S: Source> Reader<'a, S> {
             predefined: PredefinedHandles::new(facts.abi, around),
             fortran: FortranTables::new(facts.abi, around),
             facts,
+            shared: None,
             indices: RefCell::default(),
             tables: RefCell::default(),
             by_field: RefCell::default(),
             open_calls: OnceCell::new(),
             held: OnceCell::new(),
         }
+    }
+
+    /// Gives shared objects the names that all processes of the job use.
+    #[must_use]
+    pub fn with_names(self, shared: &'a SharedNames) -> Self {
+        Self { shared: Some(shared), ..self }
+    }
+
+    /// Returns the name of the shared object with this identity, if all processes were asked and one has named it.
+    pub(super) fn shared_name(&self, identity: u64) -> Option<&'a str> {
+        self.shared?.of(identity)
     }
 
     /// The image being read.

@@ -17,13 +17,16 @@ pub struct Reference {
     /// Equal on all processes that share the object; zero if it is local to this process.
     #[serde(default, skip_serializing_if = "Hex::is_zero")]
     pub identity: Hex,
-    /// The standard's name of a predefined object, otherwise the name set by the program; for a file, its
-    /// path.
+    /// The standard's name of a predefined object, otherwise the name set by the program, on this rank or on another one
+    /// that shares the object; for a file, its path.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// Whether it is predefined.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub predefined: bool,
+    /// The constructor of a derived datatype, such as `contiguous`, if known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub combiner: Option<String>,
     /// Number of processes in the (local) group of a communicator.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size: Option<u32>,
@@ -35,8 +38,17 @@ pub struct Reference {
 impl Reference {
     /// Creates a reference to an object of which only the handle is known.
     pub fn unknown(kind: Kind, handle: u64, uid: u64) -> Self {
-        let (name, size, remote_size) = (None, None, None);
-        Self { kind, handle: Hex(handle), uid, identity: Hex(0), name, predefined: false, size, remote_size }
+        Self {
+            kind,
+            handle: Hex(handle),
+            uid,
+            identity: Hex(0),
+            name: None,
+            predefined: false,
+            combiner: None,
+            size: None,
+            remote_size: None,
+        }
     }
 
     /// The name shown to users: the name set by the program; for other communicators, windows and files the
@@ -45,7 +57,7 @@ impl Reference {
         let size = self.sizes();
         match (&self.name, self.kind) {
             (Some(name), _) if self.predefined => name.clone(),
-            (Some(name), _) => format!("\"{name}\""),
+            (Some(name), _) => quoted(name),
             (None, Kind::Communicator) if self.identity.0 != 0 => {
                 format!("{}{size}", identity::short(self.identity.0))
             }
@@ -53,9 +65,14 @@ impl Reference {
                 format!("{} {}", kind.noun(), identity::short(self.identity.0))
             }
             (None, Kind::Communicator) => format!("{}{size}", self.handle),
-            (None, Kind::Datatype) => format!("derived {}", self.handle),
+            (None, Kind::Datatype) => format!("{} {}", self.derived(), self.handle),
             (None, kind) => format!("{} {}", kind.c_type().trim_start_matches("MPI_"), self.handle),
         }
+    }
+
+    /// Describes a derived datatype by its constructor, which is the same on all ranks: `contiguous type`.
+    pub fn derived(&self) -> String {
+        format!("{} type", self.combiner.as_deref().unwrap_or("derived"))
     }
 
     /// Returns the sizes of a communicator's groups in parentheses, after a space, if known. They are the same on
@@ -67,6 +84,16 @@ impl Reference {
             (local, remote) => format!(" (sizes {} and {})", local.min(remote), local.max(remote)),
         }
     }
+}
+
+/// Returns the label of an object with a name that the program chose.
+pub fn quoted(name: &str) -> String {
+    format!("\"{name}\"")
+}
+
+/// Returns the name in a label, if the program chose it.
+pub fn unquoted(label: &str) -> Option<&str> {
+    label.strip_prefix('"')?.strip_suffix('"')
 }
 
 #[cfg(test)]
@@ -87,6 +114,10 @@ mod tests {
         assert_eq!(window.label(), "Win 0x9");
         window.identity = Hex(0x8a24_3f49_0000_0000);
         assert_eq!(window.label(), "window id:8a243f49");
+        let mut datatype = Reference::unknown(Kind::Datatype, 0x4c, 0);
+        assert_eq!(datatype.label(), "derived type 0x4c");
+        datatype.combiner = Some("contiguous".into());
+        assert_eq!(datatype.label(), "contiguous type 0x4c");
         let json = serde_json::to_string(&reference).unwrap();
         assert_eq!(serde_json::from_str::<Reference>(&json).unwrap(), reference, "{json}");
     }

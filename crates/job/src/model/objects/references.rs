@@ -4,8 +4,9 @@ use super::kind::{Hex, Kind};
 use super::reader::Reader;
 use super::reference::Reference;
 use super::scan::{Entry, Field};
+use super::shared_names::SharedNames;
 use mpiscope_image::layout::Text;
-use mpiscope_image::objects::{self, Comm, Life, kind_of};
+use mpiscope_image::objects::{self, Combiner, Comm, Life, kind_of};
 use mpiscope_image::{Error, Record, Source};
 
 impl<S: Source> Reader<'_, S> {
@@ -71,11 +72,13 @@ impl<S: Source> Reader<'_, S> {
 
     fn refer_by(&self, kind: Kind, handle: u64, entry: Option<Entry>) -> Reference {
         let predefined = self.predefined().name(kind, handle);
-        let given = entry.and_then(|entry| self.given(kind, entry.index));
+        let shared = entry.and_then(|entry| self.shared_name(entry.identity)).map(str::to_owned);
+        let given = || entry.and_then(|entry| self.given(kind, entry.index));
         let sizes = entry.filter(|_| kind == Kind::Communicator).and_then(|entry| self.sizes(entry.index));
         Reference {
             identity: Hex(entry.map_or(0, |entry| entry.identity)),
-            name: predefined.map(str::to_owned).or(given.filter(|name| !name.is_empty())),
+            name: predefined.map(str::to_owned).or(shared).or_else(given),
+            combiner: entry.filter(|_| kind == Kind::Datatype).and_then(|entry| self.combiner(entry.index)),
             predefined: predefined.is_some() || entry.is_some_and(|entry| entry.predefined),
             size: sizes.map(|(local, _)| local),
             remote_size: sizes.map(|(_, remote)| remote).filter(|remote| *remote != 0),
@@ -83,9 +86,24 @@ impl<S: Source> Reader<'_, S> {
         }
     }
 
+    /// Returns the names that the program gave to communicators and windows that other processes may share.
+    pub fn names_of_shared(&self) -> SharedNames {
+        let mut names = SharedNames::default();
+        for kind in [Kind::Communicator, Kind::Window] {
+            let Ok(index) = self.index(kind) else { continue };
+            let own = |entry: &&Entry| entry.identity != 0 && !entry.predefined;
+            for entry in index.entries.iter().filter(own) {
+                if let Some(name) = self.given(kind, entry.index) {
+                    names.add(entry.identity, &name);
+                }
+            }
+        }
+        names
+    }
+
     /// Returns the name set by the program.
     fn given(&self, kind: Kind, index: u64) -> Option<String> {
-        match kind {
+        let given = match kind {
             Kind::Communicator => Some(self.record::<Comm>(kind, index).ok()?.value.name.text().into_owned()),
             Kind::Datatype => self.name_of(kind, index, |of: &objects::Datatype| &of.name),
             Kind::Window => self.name_of(kind, index, |of: &objects::Window| &of.name),
@@ -93,7 +111,16 @@ impl<S: Source> Reader<'_, S> {
             Kind::Group => self.name_of(kind, index, |of: &objects::Group| &of.name),
             Kind::File => self.name_of(kind, index, |of: &objects::File| &of.name),
             _ => None,
-        }
+        };
+        given.filter(|name| !name.is_empty())
+    }
+
+    /// Returns the constructor of a derived datatype.
+    fn combiner(&self, index: u64) -> Option<String> {
+        let record = self.record::<objects::Datatype>(Kind::Datatype, index).ok()?.value;
+        let combiner = Combiner(record.combiner.get());
+        let known = ![Combiner::UNKNOWN, Combiner::NAMED].contains(&combiner);
+        combiner.name().filter(|_| known).map(str::to_owned)
     }
 
     /// Returns the numbers of processes in the local and the remote group of a communicator.

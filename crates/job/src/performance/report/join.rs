@@ -13,7 +13,7 @@ use crate::jobs::spawned;
 use crate::jobs::worlds::{Members, Worlds};
 use crate::model::locate::Locate;
 use crate::model::process::Process;
-use crate::observation::Observation;
+use crate::observation::{Observation, share_names};
 use crate::performance::monitor::Followed;
 use crate::performance::monitor::windows::Windows;
 use crate::performance::sites;
@@ -42,7 +42,9 @@ impl JobReport {
             let p = &o.process;
             (worlds.number(&p.world), p.rank.is_none(), p.rank, p.begin_ns)
         });
-        let observations: Vec<Observation> = observed.iter_mut().filter_map(Observed::last).collect();
+        let mut observations: Vec<Observation> = observed.iter_mut().filter_map(Observed::last).collect();
+        let names = share_names(&mut observations);
+        observed.iter_mut().for_each(|one| one.facts.call_sites.call_by(&names));
         let who = |o: &Observed| (worlds.number(&o.process.world), o.process.rank);
         let leaks = leaks::join(observed.iter().map(|o| (who(o), o.leaks.as_slice())));
         let call_sites = sites::join(observed.iter().map(|o| (who(o), &o.facts.call_sites)));

@@ -11,7 +11,7 @@ mod join;
 
 pub use join::{JobRest, JobSite, JobSites, join};
 
-use crate::model::objects::{Hex, Reference};
+use crate::model::objects::{Hex, Reference, SharedNames};
 use crate::model::process::Counted;
 use crate::model::rank::Rank;
 use crate::performance::report::both_times;
@@ -128,6 +128,13 @@ pub struct RankSites {
     pub sites: Vec<Site>,
     /// Calls that belong to no site, by function.
     pub rest: Vec<Rest>,
+}
+
+impl RankSites {
+    /// Gives shared objects these names.
+    pub fn call_by(&mut self, names: &SharedNames) {
+        self.sites.iter_mut().filter_map(|site| site.object.as_mut()).for_each(|object| names.give(object));
+    }
 }
 
 /// Reads the call sites of a rank. If there are none, as in older images, all calls belong to the rest.

@@ -23,8 +23,9 @@ use crate::jobs::job::Job;
 use crate::jobs::live_process::Reader;
 use crate::jobs::worlds::{self, Worlds};
 use crate::model::locate::Locate;
+use crate::model::objects::{SharedNames, quoted};
 use crate::model::process::Process;
-use crate::observation::{Observation, of_image};
+use crate::observation::{Observation, of_image, share_names};
 use crate::questions::process_file::{OneJob, ProcessFile};
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
@@ -229,11 +230,27 @@ fn joined(mut seen: Vec<Seen>) -> JobTrace {
     let mut names = BTreeMap::new();
     seen.iter().for_each(|one| names.extend(one.comms.iter().map(|(comm, name)| (*comm, name.clone()))));
     let hosts = offsets.len();
-    let (observations, ranks): (Vec<_>, Vec<_>) =
+    let (mut observations, mut ranks): (Vec<_>, Vec<_>) =
         seen.into_iter().map(|one| (one.observation, one.trace)).unzip();
+    let given = share_names(&mut observations);
+    for (identity, label) in &mut names {
+        given.of(*identity).into_iter().for_each(|name| *label = quoted(name));
+    }
+    call_by(&given, &mut ranks);
     let messages = arrows::find(&observations, &ranks, &later, &names);
     let comms = comms(&observations, names);
     JobTrace { ranks, messages, comms, start_unix_ns, hosts }
+}
+
+/// Gives shared objects these names in the calls of all ranks.
+fn call_by(names: &SharedNames, ranks: &mut [RankTrace]) {
+    let mut labels: HashMap<u64, Option<Arc<str>>> = HashMap::new();
+    for call in ranks.iter_mut().flat_map(|rank| &mut rank.threads).flat_map(|thread| &mut thread.calls) {
+        let label = || names.of(call.identity).map(|name| quoted(name).into());
+        if let Some(shared) = labels.entry(call.identity).or_insert_with(label) {
+            call.object = Some(Arc::clone(shared));
+        }
+    }
 }
 
 /// Returns the communicators, with the members that know them; the observations are in the order of the

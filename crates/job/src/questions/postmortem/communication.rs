@@ -41,6 +41,9 @@ pub struct LastMessage {
     pub bytes: Option<u64>,
     /// The communicator, if it still exists.
     pub comm: Option<String>,
+    /// The communicator's identity.
+    #[serde(skip)]
+    pub identity: u64,
     /// Whether the program had learned of its completion.
     pub complete: bool,
     /// When it was sent or its receive posted, in seconds after the start of the image.
@@ -119,6 +122,7 @@ fn read<S: Source>(
                 tag: entry.tag.get().cast_signed(),
                 bytes: Some(entry.bytes.get()).filter(|bytes| *bytes != UNKNOWN_SIZE),
                 comm: comms.get(&entry.comm.get()).cloned(),
+                identity: entry.comm.get(),
                 complete: entry.completed.get() != 0,
                 seconds: began.saturating_sub(process.clock.start_ns()) as f64 / 1e9,
             });

@@ -4,6 +4,7 @@ use super::communication::{self, LastMessage, PendingRequest};
 use crate::Error;
 use crate::jobs::evidence::is_evidence;
 use crate::model::locate::Locate;
+use crate::model::objects::{SharedNames, quoted};
 use crate::model::rank_status::RankStatus;
 use crate::observation::{Observation, observe};
 use crate::questions::process_file::{AtDeath, ProcessFile};
@@ -74,6 +75,17 @@ impl Death {
     #[must_use]
     pub fn rank(&self) -> Option<(usize, Option<u32>)> {
         self.now.rank.map(|rank| (self.now.world_number, Some(rank)))
+    }
+
+    /// Gives shared objects these names.
+    pub(super) fn call_by(&mut self, names: &SharedNames) {
+        let requests = self.pending.iter_mut().filter_map(|pending| pending.request.object.as_mut());
+        requests.for_each(|object| names.give(object));
+        for message in &mut self.messages {
+            if let (Some(label), Some(name)) = (&mut message.comm, names.of(message.identity)) {
+                *label = quoted(name);
+            }
+        }
     }
 
     /// Reads a core file.

@@ -23,6 +23,7 @@ pub use first::FirstFailure;
 use crate::jobs::job::Job;
 use crate::jobs::symbols::FileSymbols;
 use crate::model::process::Process;
+use crate::model::rank_status::share_names;
 use crate::observation::Observation;
 use crate::questions::why::{self, Verdict};
 use mpiscope_target::Symbolizer;
@@ -78,6 +79,8 @@ impl Postmortem {
         for (death, observation) in deaths.iter_mut().zip(&observations) {
             death.now.world.clone_from(&observation.world);
         }
+        let names = share_names(deaths.iter_mut().map(|death| &mut death.now));
+        deaths.iter_mut().for_each(|death| death.call_by(&names));
         let worlds = why::worlds(&observations);
         deaths.iter_mut().for_each(|death| death.now.world_number = worlds.number(&death.now.world));
         let why = why::of_files(observations, &errors);

@@ -1,7 +1,7 @@
 //! The verdict on core files and saved images: a single look, in which nothing changes any more.
 
 use super::{Verdict, snapshot, verdict};
-use crate::observation::Observation;
+use crate::observation::{Observation, share_names};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Why a rank of the files' jobs is not observed.
@@ -18,10 +18,11 @@ pub fn of_files(mut observations: Vec<Observation>, errors: &[String]) -> Verdic
 }
 
 /// Ranks that were started from separate shells may name their world differently. If the files of a job agree
-/// on the size of the world and contain no rank twice, they are treated as one world.
+/// on the size of the world and contain no rank twice, they are treated as one world. Shared objects get the same label
+/// everywhere.
 pub fn one_world(observations: &mut [Observation]) {
     let mut jobs: BTreeMap<String, Vec<&mut Observation>> = BTreeMap::new();
-    for observation in observations {
+    for observation in observations.iter_mut() {
         jobs.entry(observation.job.clone()).or_default().push(observation);
     }
     for ranks in jobs.values_mut() {
@@ -32,6 +33,7 @@ pub fn one_world(observations: &mut [Observation]) {
             ranks.iter_mut().for_each(|one| one.world.clone_from(&world));
         }
     }
+    share_names(observations);
 }
 
 #[cfg(test)]
