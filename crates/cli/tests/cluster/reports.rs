@@ -233,10 +233,11 @@ pub fn a_job_ended_by_mpi_abort_under_slurm_and_one_whose_mpiscope_run_is_killed
     job.ends(LIMIT);
     let report = hosts.report("all").unwrap_or_else(|| panic!("no report: {}", text(&dir)));
     assert_eq!(places(&report), wanted(), "{}", text(&dir));
-    assert!(text(&dir).contains("what is shown of ranks [2-3] was seen "), "{}", text(&dir));
-    // Nobody knows that they still run.
-    assert!(text(&dir).contains("its end was not seen"), "{}", text(&dir));
-    assert!(!text(&dir).contains("still running"), "{}", text(&dir));
+    // Slurm may kill a host's ranks and what would send its part: then it is represented by its last snapshot, and nobody
+    // knows that its ranks still run.
+    let said = text(&dir);
+    assert_eq!(said.contains("what is shown of ranks ["), said.contains("end not seen"), "{said}");
+    assert!(!said.contains("still running"), "{said}");
 
     let (job, dir) = start("first", "acquire/idle");
     job.signal(rustix::process::Signal::KILL);

@@ -315,18 +315,20 @@ pub fn maps(pid: u32, inode: u64) -> bool {
     procfs::maps(pid).is_ok_and(|maps| mapped(&String::from_utf8_lossy(&maps), inode))
 }
 
-/// Returns the MPI process from which process `pid` was forked, if it has inherited the mapping of one of these images.
-/// Readers and wrappers also map images, but do not run the layer.
-pub fn forked_from<'a>(pid: u32, mut images: impl Iterator<Item = &'a JobImage>) -> Option<u32> {
+/// Returns the MPI process from which process `pid` was forked, if it has inherited the mapping of one of these images
+/// and has none of its own. Readers and wrappers also map images, but do not run the layer; a rank whose tool reads
+/// variables of its neighbors maps theirs next to its own.
+pub fn forked_from<'a>(pid: u32, images: impl Iterator<Item = &'a JobImage>) -> Option<u32> {
     let maps = procfs::maps(pid).ok()?;
     let maps = String::from_utf8_lossy(&maps);
     if !(maps.contains(LINK) && maps.contains(LAYER)) {
         return None;
     }
-    let inherited = |image: &&JobImage| image.inode().is_some_and(|inode| mapped(&maps, inode));
-    let image = images.find(inherited).filter(|image| image.about().is_none())?;
-    let parent = image.host_pid(image.open().ok()?.header().ok()?.pid.get());
-    (parent != pid && parent != 0).then_some(parent)
+    let is_mapped = |image: &&JobImage| image.inode().is_some_and(|inode| mapped(&maps, inode));
+    let owner = |image: &JobImage| Some(image.host_pid(image.open().ok()?.header().ok()?.pid.get()));
+    let owners: Vec<u32> =
+        images.filter(is_mapped).filter(|image| image.about().is_none()).filter_map(owner).collect();
+    if owners.contains(&pid) { None } else { owners.into_iter().find(|owner| *owner != 0) }
 }
 
 /// Whether one of the lines is for the memory file with this inode.

@@ -51,7 +51,7 @@ fn bad_end(rank: &RankReport) -> Option<String> {
             let abort = format!("called MPI_Abort with code {code}");
             parts.push(called(&abort, aborting(rank).and_then(|thread| thread.call_place.as_ref())));
         }
-        (None, false) if rank.end_unseen => parts.push("its end was not seen".to_owned()),
+        (None, false) if rank.end_unseen => parts.push("end not seen".to_owned()),
         (None, false) if rank.alive => parts.push("still running".to_owned()),
         (None, false) if rank.ending == Some(Ending::Exit(0)) => {
             parts.push("ended with exit status 0 but without MPI_Finalize".to_owned());
