@@ -321,7 +321,7 @@ pub fn maps(pid: u32, inode: u64) -> bool {
 pub fn forked_from<'a>(pid: u32, images: impl Iterator<Item = &'a JobImage>) -> Option<u32> {
     let maps = procfs::maps(pid).ok()?;
     let maps = String::from_utf8_lossy(&maps);
-    if !(maps.contains(LINK) && maps.contains(LAYER)) {
+    if !(maps.contains(LINK) && runs_layer(&maps)) {
         return None;
     }
     let is_mapped = |image: &&JobImage| image.inode().is_some_and(|inode| mapped(&maps, inode));
@@ -329,6 +329,12 @@ pub fn forked_from<'a>(pid: u32, images: impl Iterator<Item = &'a JobImage>) -> 
     let owners: Vec<u32> =
         images.filter(is_mapped).filter(|image| image.about().is_none()).filter_map(owner).collect();
     if owners.contains(&pid) { None } else { owners.into_iter().find(|owner| *owner != 0) }
+}
+
+/// Whether the code of the layer is mapped. Readers map its file, too, while they look up symbols.
+fn runs_layer(maps: &str) -> bool {
+    let is_code = |line: &str| line.split_whitespace().nth(1).is_some_and(|rights| rights.contains('x'));
+    maps.lines().any(|line| line.contains(LAYER) && is_code(line))
 }
 
 /// Whether one of the lines is for the memory file with this inode.
@@ -343,6 +349,15 @@ mod tests {
     use super::*;
     use crate::test_image::memory_file;
     use std::os::fd::AsRawFd;
+
+    #[test]
+    fn a_reader_that_looks_up_symbols_of_the_layer_does_not_run_it() {
+        let read = "7f31c0000000-7f31c03a0000 r--p 00000000 fd:00 42   /opt/lib/libmpiscope.so\n";
+        let run = "7f31c0080000-7f31c0300000 r-xp 00080000 fd:00 42   /opt/lib/libmpiscope.so\n";
+        let other = "7f31c1000000-7f31c1200000 r-xp 00080000 fd:00 43   /opt/lib/libc.so.6\n";
+        assert!(!runs_layer(&format!("{read}{other}")));
+        assert!(runs_layer(&format!("{read}{run}{other}")));
+    }
 
     /// Creates a memory file and the path to open it.
     fn image() -> (std::os::fd::OwnedFd, PathBuf, MemoryFile) {

@@ -45,10 +45,6 @@ fn check(subject: &Subject, library: &Library, threads: usize, end: &str) -> Res
     job.signal("look")?;
     job.each_has("ready.inside")?;
     let vars = json(&["vars", &target, "--json"])?;
-    for rank in ps["ranks"].as_array().into_iter().flatten() {
-        // Its tool reads variables of the neighbors: their images are mapped, too.
-        json(&["ps", &rank["pid"].to_string(), "--here", "--json"]).context("a rank is named by its pid")?;
-    }
     job.signal("go")?;
     job.each_has("ready.after")?;
     for rank in 0..2 {
