@@ -459,62 +459,6 @@ static void matched_and_left(void)
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
-/* finding gather_with_too_much_room 3 collective-mismatch ranks 0 says the members give 12 bytes in all, and expect 24: ranks [1-2] give each 4, rank 0 gives 4 and expects 24 */
-static void gather_with_too_much_room(void)
-{
-    int all[6], value = rank;
-    if (rank == 0)
-        MPI_Gather(&value, 1, MPI_INT, all, 2, MPI_INT, 0, MPI_COMM_WORLD); /* here: gather_with_too_much_room */
-    else
-        MPI_Gather(&value, 1, MPI_INT, NULL, 0, MPI_INT, 0, MPI_COMM_WORLD);
-}
-
-/* finding gatherv_of_one_too_few 3 collective-mismatch ranks 0 says in MPI_Gatherv at */
-static void gatherv_of_one_too_few(void)
-{
-    int all[6] = {0}, values[3] = {0}, counts[3] = {1, 3, 2}, at[3] = {0, 1, 4};
-    MPI_Gatherv(values, rank == 1 ? 2 : counts[rank], MPI_INT, all, counts, at, MPI_INT, 0, MPI_COMM_WORLD);
-}
-
-/* finding gatherv_of_another_type 3 collective-mismatch ranks 0 says collective mismatch (type signature) on MPI_COMM_WORLD */
-static void gatherv_of_another_type(void)
-{
-    float all[6] = {0};
-    int values[3] = {0}, counts[3] = {1, 3, 2}, at[3] = {0, 1, 4};
-    MPI_Gatherv(values, counts[rank], MPI_INT, all, counts, at, MPI_FLOAT, 0, MPI_COMM_WORLD);
-}
-
-/* finding alltoallw_of_another_type 3 collective-mismatch ranks 1 says the members give elements other than those they expect */
-static void alltoallw_of_another_type(void)
-{
-    double in[3] = {0}, out[3];
-    int ones[3] = {1, 1, 1}, at[3] = {0, 8, 16};
-    MPI_Datatype given[3] = {MPI_DOUBLE, MPI_INT, MPI_DOUBLE}, expected[3] = {MPI_DOUBLE, MPI_DOUBLE, MPI_DOUBLE};
-    if (rank == 1)
-        for (int other = 0; other < 3; other++)
-            expected[other] = MPI_INT;
-    if (rank == 1)
-        expected[2] = MPI_FLOAT;
-    MPI_Alltoallw(in, ones, at, given, out, ones, at, expected, MPI_COMM_WORLD);
-}
-
-/* finding scatterv_without_waiting_of_other_counts 3 collective-mismatch ranks [0-2] says the members give 24 bytes in all, and expect 32 */
-static void scatterv_without_waiting_of_other_counts(void)
-{
-    int all[6] = {0}, values[5], counts[3] = {1, 3, 2}, at[3] = {0, 1, 4};
-    MPI_Request request;
-    MPI_Iscatterv(all, counts, at, MPI_INT, values, rank == 1 ? 5 : counts[rank], MPI_INT, 0, MPI_COMM_WORLD, &request);
-    MPI_Wait(&request, MPI_STATUS_IGNORE);
-}
-
-/* finding scatterv_of_one_too_few 4 collective-mismatch ranks 2 without intel-abi says the members give 32 bytes in all, and expect 28: */
-static void scatterv_of_one_too_few(void)
-{
-    int all[8] = {0}, values[2], counts[4] = {2, 2, 2, 2}, at[4] = {0, 2, 4, 6};
-    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-    MPI_Scatterv(all, counts, at, MPI_INT, values, rank == 2 ? 1 : 2, MPI_INT, 0, MPI_COMM_WORLD);
-}
-
 /* finding sent_with_a_wrong_tag 2 call-failed ranks 0 without intel-abi says MPI_Send at */
 static void sent_with_a_wrong_tag(void)
 {
@@ -523,13 +467,6 @@ static void sent_with_a_wrong_tag(void)
     for (int i = 0; rank == 0 && i < 3; i++)
         MPI_Send(&value, 1, MPI_INT, 1, -7, MPI_COMM_WORLD); /* here: sent_with_a_wrong_tag */
     MPI_Barrier(MPI_COMM_WORLD);
-}
-
-/* finding reduce_scatter_of_other_counts 2 collective-mismatch ranks [0-1] says the members give 28 bytes in all, and expect 32: */
-static void reduce_scatter_of_other_counts(void)
-{
-    int values[8] = {0}, result[8], counts[2] = {rank == 1 ? 1 : 2, 2};
-    MPI_Reduce_scatter(values, result, counts, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
 }
 
 /* finding received_and_not_waited_for 2 request-never-completed ranks 1 says never completed: 1 request */
@@ -787,18 +724,17 @@ static void never_finalized(void)
 }
 
 FINDINGS(initialize, F(received_and_not_waited_for), F(broadcast_left_out), F(both_send_first),
-         F(sent_across_a_barrier), F(sent_in_a_ring), F(whoever_comes_first), F(gather_with_too_much_room),
-         F(gatherv_of_one_too_few), F(gatherv_of_another_type), F(alltoallw_of_another_type),
-         F(scatterv_without_waiting_of_other_counts), F(scatterv_of_one_too_few), F(sent_with_a_wrong_tag),
-         F(reduce_scatter_of_other_counts), F(other_operation), F(other_types), F(scattered_from_another_root),
-         F(nobody_receives), F(receive_left_open), F(request_written_over), F(one_of_many_left),
-         F(restarted_and_left), F(duplicate_left), F(too_long_for_a_receive), F(too_long_for_a_request),
-         F(too_long_and_fatal), F(count_below_zero), F(operation_not_for_the_type), F(started_while_active),
-         F(size_of_no_communicator), F(ended_by_its_own_handler), F(another_thread_sends), F(two_threads_at_once),
-         F(put_without_an_epoch), F(get_of_another_size), F(request_between_fences), F(put_beside_its_lock),
-         F(locked_twice), F(freed_before_the_unlock), F(other_type_in_a_receive), F(other_structure_in_a_request),
-         F(freed_receive), F(matched_and_left), F(partitioned_ends_differ_in_size), F(first_come_by_chance),
-         F(waited_for_before_a_barrier), F(send_never_waited_for), F(two_receives_into_one_buffer),
-         F(sent_and_received_in_one_buffer), F(other_type_from_a_member), F(sent_after_the_end), F(communicator_freed_twice),
+         F(sent_across_a_barrier), F(sent_in_a_ring), F(whoever_comes_first), F(sent_with_a_wrong_tag),
+         F(other_operation), F(other_types), F(scattered_from_another_root), F(nobody_receives),
+         F(receive_left_open), F(request_written_over), F(one_of_many_left), F(restarted_and_left),
+         F(duplicate_left), F(too_long_for_a_receive), F(too_long_for_a_request), F(too_long_and_fatal),
+         F(count_below_zero), F(operation_not_for_the_type), F(started_while_active),
+         F(size_of_no_communicator), F(ended_by_its_own_handler), F(another_thread_sends),
+         F(two_threads_at_once), F(put_without_an_epoch), F(get_of_another_size), F(request_between_fences),
+         F(put_beside_its_lock), F(locked_twice), F(freed_before_the_unlock), F(other_type_in_a_receive),
+         F(other_structure_in_a_request), F(freed_receive), F(matched_and_left),
+         F(partitioned_ends_differ_in_size), F(first_come_by_chance), F(waited_for_before_a_barrier),
+         F(send_never_waited_for), F(two_receives_into_one_buffer), F(sent_and_received_in_one_buffer),
+         F(other_type_from_a_member), F(sent_after_the_end), F(communicator_freed_twice),
          F(sent_with_a_freed_datatype), F(put_with_a_freed_datatype), F(broadcast_with_a_freed_datatype),
          F(finalized_twice), F(never_finalized))

@@ -430,6 +430,13 @@ static void alltoallv_lacks_a_part(void)
     MPI_Alltoallv(values, gives, at, MPI_INT, values + 8, expects, at, MPI_INT, MPI_COMM_WORLD); /* here: alltoallv_lacks_a_part */
 }
 
+/* scenario scatter_of_nothing 3 collective-mismatch culprit 0 without openmpi-4.1,openmpi-5.0 says rank 0 gives nothing and expects 4 */
+static void scatter_of_nothing(void)
+{
+    MPI_Scatter(values, 0, MPI_INT, values + 8, 1, MPI_INT, 0, MPI_COMM_WORLD); /* here: scatter_of_nothing */
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
 /* scenario ring_with_a_wrong_destination 4 message-never-sent culprit 1 says rank 1 sent a message with tag 7 to rank 3 */
 static void ring_with_a_wrong_destination(void)
 {
@@ -461,4 +468,4 @@ SCENARIOS(
     S(duplicate_not_entered), S(file_not_opened_by_all), S(write_not_entered), S(file_closed_by_some),
     S(fence_not_entered), S(exposure_never_ended), S(access_never_granted), S(testall_for_nothing),
     S(last_one_finalizes_late), S(one_skips_a_neighbourhood), S(nobody_connects), S(parent_and_children),
-    S(alltoallv_lacks_a_part), S(ring_with_a_wrong_destination), S(nonblocking_write_not_started))
+    S(alltoallv_lacks_a_part), S(scatter_of_nothing), S(ring_with_a_wrong_destination), S(nonblocking_write_not_started))

@@ -17,7 +17,7 @@ use mpiscope_testkit::{paths, report, run};
 use crate::comments::{Source, Words};
 use crate::subject::{Form, Subject, word};
 
-static SOURCES: [Source; 9] = [
+static SOURCES: [Source; 10] = [
     Source::c("broken.c"),
     Source::c("broken_buffers.c"),
     Source::c("broken_collective_buffers.c"),
@@ -26,6 +26,7 @@ static SOURCES: [Source; 9] = [
     Source::c("broken_receives.c"),
     Source::c("broken_rejected.c"),
     Source::c("broken_rma.c"),
+    Source::c("broken_shares.c"),
     Source { file: "broken_f08.f90", needs: Needs::F08 },
 ];
 

@@ -424,7 +424,8 @@ mod tests {
                 let mut seen = rank(me, &["MPI_Gatherv"]);
                 // Each may send as much as it likes.
                 let totals = if me == 0 { (4, expects) } else { (4 * u64::from(me), 0) };
-                seen.history[0].kinds[0].totals = Some(totals);
+                let given = &mut seen.history[0].kinds[0];
+                (given.root, given.totals) = (Some(0), Some(totals));
                 seen
             };
             (0..3).map(gather).collect::<Vec<_>>()
@@ -441,6 +442,44 @@ mod tests {
     }
 
     #[test]
+    fn members_that_all_pass_the_same_wrong_counts_are_found() {
+        let job = |function: &str, root: Option<i64>, totals: (u64, u64)| {
+            let member = |me: u32| {
+                let mut seen = rank(me, &[function]);
+                let given = &mut seen.history[0].kinds[0];
+                (given.root, given.totals) = (root, Some(totals));
+                seen
+            };
+            let found = findings(&(0..3).map(member).collect::<Vec<_>>(), &[]);
+            let [one] = found.as_slice() else { panic!("{found:?}") };
+            assert_eq!(one.line.as_deref(), Some("a.c:7"));
+            (one.ranks.named(), one.sentence.split_once("a.c:7 the members ").unwrap().1.to_owned())
+        };
+        let all = |said: &str| ("ranks [0-2]".to_owned(), said.to_owned());
+        assert_eq!(
+            job("MPI_Alltoall", None, (24, 12)),
+            all("give 72 bytes in all, and expect 36: ranks [0-2] give each 24 and expect 12")
+        );
+        assert_eq!(
+            job("MPI_Allgather", None, (12, 0)),
+            all("give 36 bytes in all, and expect 0: ranks [0-2] give each 12 and expect nothing")
+        );
+        let root = |said: &str| ("rank 0".to_owned(), said.to_owned());
+        assert_eq!(
+            job("MPI_Gather", Some(0), (4, 0)),
+            root(
+                "give 12 bytes in all, and expect 0: ranks [1-2] give each 4, rank 0 gives 4 and expects nothing"
+            )
+        );
+        assert_eq!(
+            job("MPI_Scatter", Some(0), (0, 4)),
+            root(
+                "give 0 bytes in all, and expect 12: ranks [1-2] expect each 4, rank 0 gives nothing and expects 4"
+            )
+        );
+    }
+
+    #[test]
     fn members_that_send_equally_many_bytes_of_other_elements_are_found_by_the_sums() {
         let job = |expects: Mixture| {
             let gather = |me: u32| {
@@ -453,6 +492,7 @@ mod tests {
                 };
                 let given = &mut seen.history[0].kinds[0];
                 (given.totals, given.elements) = (Some((4, if me == 0 { 12 } else { 0 })), Some(elements));
+                given.root = Some(0);
                 seen
             };
             (0..3).map(gather).collect::<Vec<_>>()

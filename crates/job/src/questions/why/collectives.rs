@@ -79,13 +79,17 @@ pub struct Mismatch<'a> {
 
 impl<'a> Mismatch<'a> {
     /// Returns the members that are taken to be wrong, by their arguments: those outside the majority. If no
-    /// group is the largest, any may be wrong.
+    /// group is the largest, any may be wrong; if all passed the same, all of them are.
     pub fn suspects(&self) -> &[(&'a Collective, Vec<ProcessIndex>)] {
         if let Some(at) = self.unbalancing().or_else(|| self.of_two_roots()) {
             return self.groups.get(at..=at).unwrap_or_default();
         }
-        let size = |at: usize| self.groups.get(at).map_or(0, |(_, ranks)| ranks.len());
-        self.groups.get(usize::from(size(0) > size(1))..).unwrap_or_default()
+        match self.groups.as_slice() {
+            [(_, most), others @ ..] if others.first().is_some_and(|(_, next)| next.len() < most.len()) => {
+                others
+            }
+            all => all,
+        }
     }
 
     /// On an intercommunicator: the members that all claim to be the root, of which there can be only one.
@@ -241,12 +245,13 @@ fn compare<'a>(
             }
         }
     }
-    let size = |comm: CommIndex| snapshot.communicators.get(comm as usize).map_or(0, |c| c.members.len());
+    let members = |comm: CommIndex| snapshot.communicators.get(comm as usize).map_or(&[][..], |c| &c.members);
     let mut found: Vec<_> = waited
         .into_iter()
         .filter_map(|(at, given)| {
-            let found = mismatch(&given).or_else(|| rootless(&given, size(at.0)));
-            Some((at, found.or_else(|| lopsided(&given, size(at.0)))?))
+            let members = members(at.0);
+            let found = mismatch(&given).or_else(|| rootless(&given, members.len()));
+            Some((at, found.or_else(|| lopsided(&given, members))?))
         })
         .collect();
     found.sort_by_key(|(at, _)| *at);
@@ -254,11 +259,14 @@ fn compare<'a>(
 }
 
 /// Groups members with equal arguments, the largest group first.
-fn groups<'a, K: Eq + Hash>(given: &Given<'a>, key: impl Fn(&'a Collective) -> K) -> Groups<'a> {
+fn groups<'a, K: Eq + Hash>(
+    given: &Given<'a>,
+    key: impl Fn(&'a Collective, ProcessIndex) -> K,
+) -> Groups<'a> {
     let mut places: HashMap<K, usize> = HashMap::new();
     let mut groups: Groups<'a> = Vec::new();
     for (collective, process) in given {
-        let place = *places.entry(key(collective)).or_insert(groups.len());
+        let place = *places.entry(key(collective, *process)).or_insert(groups.len());
         match groups.get_mut(place) {
             Some((_, ranks)) => ranks.push(*process),
             None => groups.push((collective, vec![*process])),
@@ -280,7 +288,7 @@ fn mismatch<'a>(given: &Given<'a>) -> Option<Mismatch<'a>> {
     // A member for which this is unknown agrees with all others.
     let part = |collective: &'a Collective| collective.signature.part(difference);
     let known = given.iter().filter(|(collective, _)| part(collective).is_some()).copied().collect();
-    Some(Mismatch { difference, sums: None, groups: groups(&known, part) })
+    Some(Mismatch { difference, sums: None, groups: groups(&known, |collective, _| part(collective)) })
 }
 
 /// Members of an intercommunicator that do not agree on one root: one must pass `MPI_ROOT`, the others of its
@@ -301,7 +309,7 @@ fn rootless<'a>(given: &Given<'a>, members: usize) -> Option<Mismatch<'a>> {
         }
         _ => false,
     };
-    let groups = || groups(given, |collective| collective.signature.between.map(|between| between.root));
+    let groups = || groups(given, |collective, _| collective.signature.between.map(|between| between.root));
     (!agree).then(|| Mismatch { difference: "root", sums: None, groups: groups() })
 }
 
@@ -322,17 +330,21 @@ fn of_two_kinds(given: &Given<'_>) -> bool {
 
 /// All members together send something other than they expect. As each may pass what it likes, none is wrong
 /// by itself.
-fn lopsided<'a>(given: &Given<'a>, members: usize) -> Option<Mismatch<'a>> {
-    if given.is_empty() || given.len() != members {
+fn lopsided<'a>(given: &Given<'a>, members: &[ProcessIndex]) -> Option<Mismatch<'a>> {
+    let (first, _) = given.first()?;
+    if given.len() != members.len() {
         return None;
     }
+    // The root is a group of its own: only some of what it passed is significant at the others.
+    let root = first.signature.root.and_then(|root| members.get(usize::try_from(root).ok()?));
+    let is_root = |process: ProcessIndex| root == Some(&process);
     let add = |(gives, expects): (u64, u64), (collective, _): &(&Collective, ProcessIndex)| {
         let (more, wanted) = collective.totals?;
         Some((gives.checked_add(more)?, expects.checked_add(wanted)?))
     };
     let (gives, expects) = given.iter().try_fold((0, 0), add)?;
     if gives != expects {
-        let groups = groups(given, |collective| collective.totals);
+        let groups = groups(given, |collective, process| (collective.totals, is_root(process)));
         return Some(Mismatch { difference: "size", sums: Some(Sums::Bytes(gives, expects)), groups });
     }
     let elements = || given.iter().map(|(collective, _)| collective.elements);
@@ -340,6 +352,7 @@ fn lopsided<'a>(given: &Given<'a>, members: usize) -> Option<Mismatch<'a>> {
     let sum = || mixture::sum(elements().flatten().map(|elements| elements.difference));
     let differ = known && (sum() != 0 || of_two_kinds(given));
     let kinds = |elements: ElementKinds| (elements.gives, elements.expects);
-    let groups = || groups(given, |collective| collective.elements.map(kinds));
+    let key = |collective: &Collective, process| (collective.elements.map(kinds), is_root(process));
+    let groups = || groups(given, key);
     differ.then(|| Mismatch { difference: "type signature", sums: Some(Sums::Elements), groups: groups() })
 }

@@ -7,6 +7,7 @@ use super::snapshot::{
 };
 use crate::jobs::worlds::Members;
 use crate::observation::{self, RootBetween};
+use mpi_abi::{FunctionId, Partners};
 use mpiscope_image::mixture::Mixture;
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -174,12 +175,12 @@ impl<'a> Words<'a> {
     fn lopsided(&self, mismatch: &Mismatch<'_>, sums: Sums) -> String {
         let part = |(collective, of): &(&Collective, Vec<ProcessIndex>)| {
             let members = self.members(of.iter().copied());
-            let give = |what| format!("{} {what}", verb(&members, "gives", "give each"));
-            let expect = |what| format!("{} {what}", verb(&members, "expects", "expect each"));
-            let what = match shares(collective, sums) {
-                (Some(gives), Some(expects)) => format!("{} and {}", give(gives), expect(expects)),
-                (None, Some(expects)) => expect(expects),
-                (gives, None) => give(gives.unwrap_or_else(|| "nothing".to_owned())),
+            let (gives, expects) = shares(collective, sums);
+            let given = format!("{} {gives}", verb(&members, "gives", "give each"));
+            let what = match self.significant(collective, of) {
+                Significant::Both => format!("{given} and {} {expects}", verb(&members, "expects", "expect")),
+                Significant::Given => given,
+                Significant::Expected => format!("{} {expects}", verb(&members, "expects", "expect each")),
             };
             format!("{} {what}", ranks(&members))
         };
@@ -195,6 +196,20 @@ impl<'a> Words<'a> {
             Sums::Elements => "elements other than those they expect".to_owned(),
         };
         format!("in {function}{place} the members give {what}: {}", parts.join(", "))
+    }
+
+    /// Returns which shares members that passed the same have in a collective with a root, or in another one.
+    fn significant(&self, collective: &Collective, members: &[ProcessIndex]) -> Significant {
+        let all =
+            self.snapshot.communicators.get(collective.comm as usize).map_or(&[][..], |comm| &comm.members);
+        let Some(root) = collective.signature.root else { return Significant::Both };
+        let root = usize::try_from(root).ok().and_then(|root| all.get(root));
+        let function = FunctionId::from_name(&collective.signature.function);
+        match function.map(|function| function.properties().partners) {
+            _ if root.is_some_and(|root| members.contains(root)) => Significant::Both,
+            Some(Partners::ROOT) => Significant::Expected,
+            _ => Significant::Given,
+        }
     }
 
     /// Formats `ranks [0,2-3] are in MPI_Allreduce at a.c:12`, in the past tense for ranks that have left it.
@@ -493,22 +508,29 @@ fn stopped_by(process: &Process) -> Option<&str> {
     process.threads.iter().map(|thread| &*thread.idle.doing).find(|doing| observation::is_stopped(doing))
 }
 
-/// Returns what a member sends to all and what it expects from all, if anything.
-fn shares(collective: &Collective, sums: Sums) -> (Option<String>, Option<String>) {
-    let bytes = |bytes: u64| (bytes != 0).then(|| bytes.to_string());
+/// Which shares of a member of a collective have a meaning.
+enum Significant {
+    /// What it sends and what it expects.
+    Both,
+    /// What it sends to the root.
+    Given,
+    /// What it expects from the root.
+    Expected,
+}
+
+/// Formats what a member sends to all, and what it expects from all: `12`, `nothing`, `4-byte integer elements`.
+fn shares(collective: &Collective, sums: Sums) -> (String, String) {
+    let nothing = || "nothing".to_owned();
+    let bytes = |bytes: u64| if bytes == 0 { nothing() } else { bytes.to_string() };
     let elements = |kind: u16| match Mixture::from_stored([0, kind]) {
-        Mixture::EMPTY => None,
-        several if several.is_of_several_kinds() => Some("elements of several kinds".to_owned()),
-        alike => alike.element().map(|element| format!("{element} elements")),
+        several if several.is_of_several_kinds() => "elements of several kinds".to_owned(),
+        alike => alike.element().map_or_else(nothing, |element| format!("{element} elements")),
     };
-    match sums {
-        Sums::Bytes(..) => {
-            collective.totals.map_or((None, None), |(gives, expects)| (bytes(gives), bytes(expects)))
-        }
-        Sums::Elements => {
-            collective.elements.map_or((None, None), |of| (elements(of.gives), elements(of.expects)))
-        }
-    }
+    let shares = match sums {
+        Sums::Bytes(..) => collective.totals.map(|(gives, expects)| (bytes(gives), bytes(expects))),
+        Sums::Elements => collective.elements.map(|of| (elements(of.gives), elements(of.expects))),
+    };
+    shares.unwrap_or_else(|| (nothing(), nothing()))
 }
 
 fn is_same(one: &Collective, other: &Collective) -> bool {
