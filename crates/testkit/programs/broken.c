@@ -56,6 +56,20 @@ static void scattered_from_another_root(void)
         MPI_Scatter(all, 1, MPI_INT, &value, 1, MPI_INT, 0, MPI_COMM_WORLD);
 }
 
+/* finding all_expect_more 3 collective-mismatch ranks [0-2] dies says the members give 36 bytes in all, and expect 72: ranks [0-2] give each 12 and expect each 24 */
+static void all_expect_more(void)
+{
+    int value = 1, all[8];
+    MPI_Allgather(&value, 1, MPI_INT, all, 2, MPI_INT, MPI_COMM_WORLD); /* here: all_expect_more */
+}
+
+/* finding all_expect_other_elements 2 collective-mismatch ranks [0-1] dies says elements other than those they expect */
+static void all_expect_other_elements(void)
+{
+    int mine[2] = {1, 2}, theirs[2];
+    MPI_Alltoall(mine, 1, MPI_INT, theirs, 4, MPI_CHAR, MPI_COMM_WORLD); /* here: all_expect_other_elements */
+}
+
 /* finding nobody_receives 2 message-never-received ranks 0 dies says with tag 5 to rank 1 */
 static void nobody_receives(void)
 {
@@ -790,7 +804,8 @@ FINDINGS(initialize, F(received_and_not_waited_for), F(broadcast_left_out), F(bo
          F(sent_across_a_barrier), F(sent_in_a_ring), F(whoever_comes_first), F(gather_with_too_much_room),
          F(gatherv_of_one_too_few), F(gatherv_of_another_type), F(alltoallw_of_another_type),
          F(scatterv_without_waiting_of_other_counts), F(scatterv_of_one_too_few), F(sent_with_a_wrong_tag),
-         F(reduce_scatter_of_other_counts), F(other_operation), F(other_types), F(scattered_from_another_root),
+         F(reduce_scatter_of_other_counts), F(other_operation), F(other_types), F(all_expect_more),
+         F(all_expect_other_elements), F(scattered_from_another_root),
          F(nobody_receives), F(receive_left_open), F(request_written_over), F(one_of_many_left),
          F(restarted_and_left), F(duplicate_left), F(too_long_for_a_receive), F(too_long_for_a_request),
          F(too_long_and_fatal), F(count_below_zero), F(operation_not_for_the_type), F(started_while_active),

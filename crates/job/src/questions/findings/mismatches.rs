@@ -54,7 +54,7 @@ pub fn explain(all: &[Mismatch<'_>], words: &Words<'_>, who: &Members, raised: &
 fn finding(mismatch: &Mismatch<'_>, count: usize, words: &Words<'_>) -> Option<Finding> {
     let suspects = mismatch.suspects();
     // Without a majority all are suspects; the line is then where one differs from the first.
-    let odd = suspects.get(usize::from(suspects.len() == mismatch.groups.len()))?;
+    let odd = suspects.get(usize::from(suspects.len() == mismatch.groups.len())).or(suspects.first())?;
     let more = match count - 1 {
         0 => String::new(),
         more => format!("; and {more} more at the same lines"),

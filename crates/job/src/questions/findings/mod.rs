@@ -441,6 +441,33 @@ mod tests {
     }
 
     #[test]
+    fn a_rank_that_ended_in_mpi_abort_with_code_0_need_not_finalize() {
+        use crate::observation::{Call, Stage, Thread};
+        let ended = |function: &str| {
+            let call = Call { function: function.into(), ..Call::default() };
+            let threads = vec![Thread { call: Some(call), ..Thread::default() }];
+            let seen = Observation { left: true, stage: Stage::Running, threads, ..rank(0, &[]) };
+            findings(&[seen], &[]).into_iter().map(|one| one.kind).collect::<Vec<_>>()
+        };
+        assert_eq!(ended("MPI_Abort"), []);
+        assert_eq!(ended("MPI_Barrier"), [Kind::NOT_FINALIZED]);
+    }
+
+    #[test]
+    fn members_that_all_expect_other_than_they_send_are_found_although_they_agree() {
+        let member = |me: u32| {
+            let mut seen = rank(me, &["MPI_Allgather"]);
+            seen.history[0].kinds[0].totals = Some((12, 24));
+            seen
+        };
+        let found = findings(&(0..3).map(member).collect::<Vec<_>>(), &[]);
+        let wanted = "collective mismatch (size) on MPI_COMM_WORLD, collective 1: in MPI_Allgather at a.c:7 the members give \
+                      36 bytes in all, and expect 72: ranks [0-2] give each 12 and expect each 24";
+        let said: Vec<_> = found.iter().map(|one| (one.ranks.to_string(), one.sentence.as_str())).collect();
+        assert_eq!(said, [("[0-2]".to_owned(), wanted)]);
+    }
+
+    #[test]
     fn members_that_send_equally_many_bytes_of_other_elements_are_found_by_the_sums() {
         let job = |expects: Mixture| {
             let gather = |me: u32| {

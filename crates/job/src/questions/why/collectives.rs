@@ -79,13 +79,13 @@ pub struct Mismatch<'a> {
 
 impl<'a> Mismatch<'a> {
     /// Returns the members that are taken to be wrong, by their arguments: those outside the majority. If no
-    /// group is the largest, any may be wrong.
+    /// group is the largest, any may be wrong, and if all passed the same, all are.
     pub fn suspects(&self) -> &[(&'a Collective, Vec<ProcessIndex>)] {
         if let Some(at) = self.unbalancing().or_else(|| self.of_two_roots()) {
             return self.groups.get(at..=at).unwrap_or_default();
         }
         let size = |at: usize| self.groups.get(at).map_or(0, |(_, ranks)| ranks.len());
-        self.groups.get(usize::from(size(0) > size(1))..).unwrap_or_default()
+        self.groups.get(usize::from(size(0) > size(1) && size(1) > 0)..).unwrap_or_default()
     }
 
     /// On an intercommunicator: the members that all claim to be the root, of which there can be only one.
