@@ -117,5 +117,38 @@ static void released_before_the_wait(void)
     }
 }
 
+/* finding changed_before_two_waits 2 buffer-changed ranks 0 check says the buffer of the send of 4 x MPI_INT at */
+static void changed_before_two_waits(void)
+{
+    /* MPICH has the same handle for both, so which one is complete is known only after the last wait. */
+    int values[8] = {1, 2, 3, 4, 5, 6, 7, 8};
+    MPI_Request requests[2];
+    if (rank == 0) {
+        MPI_Isend(values, 4, MPI_INT, 1, 5, MPI_COMM_WORLD, &requests[0]); /* here: changed_before_two_waits */
+        MPI_Isend(&values[4], 4, MPI_INT, 1, 5, MPI_COMM_WORLD, &requests[1]);
+        values[2] = 0;
+        MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
+        MPI_Wait(&requests[1], MPI_STATUS_IGNORE);
+    } else {
+        receive_ints(4, 2);
+    }
+}
+
+/* finding changed_before_the_test 2 buffer-changed ranks 0 check says the buffer of the send of 4 x MPI_INT at */
+static void changed_before_the_test(void)
+{
+    int values[4] = {1, 2, 3, 4};
+    MPI_Request request;
+    if (rank == 0) {
+        MPI_Isend(values, 4, MPI_INT, 1, 5, MPI_COMM_WORLD, &request); /* here: changed_before_the_test */
+        values[1] = 0;
+        for (int done = 0; !done;)
+            MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+    } else {
+        receive_ints(4, 1);
+    }
+}
+
 FINDINGS(MPI_Init, F(changed_before_the_wait), F(large_buffer_changed_before_the_wait), F(one_of_several_changed),
-         F(persistent_buffer_changed), F(changed_between_tests), F(released_before_the_wait))
+         F(persistent_buffer_changed), F(changed_between_tests), F(released_before_the_wait), F(changed_before_two_waits),
+         F(changed_before_the_test))

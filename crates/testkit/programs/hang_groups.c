@@ -83,6 +83,19 @@ static void leaders_with_different_tags(void)
     MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, 1 - rank % 2, 8 - rank % 2, &between); /* here: leaders_with_different_tags */
 }
 
+/* scenario leaders_without_a_member 4 no-partner says rank 2 is in MPI_Intercomm_create */
+/* The leaders have met, but rank 1 has yet to join the group of one of them, and waits for one of the other group. */
+static void leaders_without_a_member(void)
+{
+    MPI_Comm half, between;
+    MPI_Comm_split(MPI_COMM_WORLD, rank % 2, -rank, &half);
+    if (rank == 1)
+        MPI_Recv(values, 1, MPI_INT, 0, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE); /* here: leaders_without_a_member */
+    MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, 3 - rank % 2, 8, &between);
+    if (rank == 0)
+        MPI_Send(values, 1, MPI_INT, 1, 3, MPI_COMM_WORLD);
+}
+
 /* scenario rings_on_two_communicators 4 deadlock says 0 -> 1 -> 0 (2 ranks wait for each other), and 2 -> 3 -> 2 */
 static void rings_on_two_communicators(void)
 {
@@ -159,6 +172,6 @@ static void spins_on_a_window(void)
 
 SCENARIOS(
     S(nobody_starts_an_access), S(access_to_memory_that_is_being_freed), S(shared_lock_of_all), S(group_without_a_member),
-    S(leaders_with_different_tags), S(rings_on_two_communicators), S(group_with_two_tags),
+    S(leaders_with_different_tags), S(leaders_without_a_member), S(rings_on_two_communicators), S(group_with_two_tags),
     S(children_ignore_their_parent), S(child_that_sleeps), S(two_senders_of_another_tag), S(grids_that_differ),
     S(spins_on_a_window))

@@ -165,8 +165,31 @@ static void taken_by_a_request_that_was_overwritten(void)
     barrier();
 }
 
+/* scenario took_what_a_later_receive_names 3 deadlock says follows from the fact that nothing has moved for */
+/* The message of rank 1 could have been taken as well, and then rank 0 would go on. */
+static void took_what_a_later_receive_names(void)
+{
+    int values[2] = {0, 0};
+    MPI_Request request;
+    if (rank == 0) {
+        MPI_Irecv(&values[0], 1, MPI_INT, MPI_ANY_SOURCE, 3, MPI_COMM_WORLD, &request);
+        MPI_Recv(&values[1], 1, MPI_INT, 2, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE); /* here: took_what_a_later_receive_names */
+        MPI_Send(&values[1], 1, MPI_INT, 2, 4, MPI_COMM_WORLD);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+    } else if (rank == 1) {
+        /* Only when rank 0 has begun to receive the message of rank 2. */
+        MPI_Recv(&values[1], 1, MPI_INT, 2, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Send(&values[0], 1, MPI_INT, 0, 3, MPI_COMM_WORLD);
+    } else {
+        MPI_Ssend(&values[0], 1, MPI_INT, 0, 3, MPI_COMM_WORLD);
+        MPI_Send(&values[0], 1, MPI_INT, 1, 5, MPI_COMM_WORLD);
+        MPI_Recv(&values[1], 1, MPI_INT, 0, 4, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
+    barrier();
+}
+
 SCENARIOS(S(probed_and_received_otherwise), S(persistent_send_not_started), S(persistent_receive_not_started),
           S(neighbour_not_entered), S(polling_for_another_tag), S(halo_lacks_a_message), S(one_result_too_many),
           S(receive_from_the_wrong_rank), S(waiting_for_one_that_polls),
           S(taken_by_a_receive_from_any_rank), S(taken_by_a_receive_posted_before),
-          S(taken_by_a_request_that_was_overwritten))
+          S(taken_by_a_request_that_was_overwritten), S(took_what_a_later_receive_names))

@@ -179,6 +179,7 @@ mod tests {
             got: None,
             overwritten: None,
             matched: false,
+            took: None,
             order: u64::MAX,
         }
     }

@@ -44,9 +44,12 @@ fn said(line: &Line, receives: bool) -> Option<String> {
     Some(sentence(line.misuse()?, &described(line, receives), completed(line)))
 }
 
-/// Returns the call that completed an operation.
+/// Returns the call that completed an operation; `None` if it was complete when the call returned that started it, or
+/// unknown.
 pub(super) fn completed(line: &Line) -> Option<&Called> {
-    line.waited.as_ref().map(|waited| &*waited.call)
+    let call = line.waited.as_ref().map(|waited| &*waited.call)?;
+    let starts_it = call.function.starts_with("MPI_I") && call.place == line.named.place;
+    (!starts_it).then_some(call)
 }
 
 /// Describes the error in an operation and the call that completed it.
@@ -108,6 +111,11 @@ mod tests {
         let wanted = "rank 3: the buffer of the send of 4 x MPI_INT at a.c:5 was changed before MPI_Wait at a.c:7 \
                       completed it (2 times)";
         assert_eq!(said_of(sent, Vec::new()), [wanted]);
+        let at_start = Called { function: "MPI_Isend".into(), place: Some("a.c:5".into()) };
+        let waited = Some(Waited { from_ns: 2, until_ns: 3, call: at_start.into() });
+        let wanted =
+            "rank 3: the buffer of the send of 4 x MPI_INT at a.c:5 was changed before it was complete";
+        assert_eq!(said_of(vec![Line { waited, ..line(1, 100, changed) }], Vec::new()), [wanted]);
         let released = EntryFlag::RELEASED.0;
         let unknown = Line { named: Arc::default(), waited: None, ..line(1, 100, released) };
         let wanted = "rank 3: the buffer of the send was released before it was complete";

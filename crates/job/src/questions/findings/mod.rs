@@ -480,6 +480,19 @@ mod tests {
     }
 
     #[test]
+    fn a_rank_that_ended_in_mpi_abort_with_code_0_need_not_finalize() {
+        use crate::observation::{Call, Stage, Thread};
+        let ended = |function: &str| {
+            let call = Call { function: function.into(), ..Call::default() };
+            let threads = vec![Thread { call: Some(call), ..Thread::default() }];
+            let seen = Observation { left: true, stage: Stage::Running, threads, ..rank(0, &[]) };
+            findings(&[seen], &[]).into_iter().map(|one| one.kind).collect::<Vec<_>>()
+        };
+        assert_eq!(ended("MPI_Abort"), []);
+        assert_eq!(ended("MPI_Barrier"), [Kind::NOT_FINALIZED]);
+    }
+
+    #[test]
     fn members_that_send_equally_many_bytes_of_other_elements_are_found_by_the_sums() {
         let job = |expects: Mixture| {
             let gather = |me: u32| {

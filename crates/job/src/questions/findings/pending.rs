@@ -43,14 +43,20 @@ pub(super) fn untold(observations: &[Observation], whose: &Whose) -> Vec<(Member
 /// Returns whether the process is in `MPI_Finalize`.
 #[must_use]
 pub fn finalizes(seen: &Observation) -> bool {
-    let mut calls = seen.threads.iter().filter_map(|thread| thread.call.as_ref());
-    calls.any(|call| call.function == "MPI_Finalize")
+    is_in(seen, "MPI_Finalize")
 }
 
-/// Returns ranks that ended as if all were well, but without `MPI_Finalize`: one finding for each line.
+fn is_in(seen: &Observation, function: &str) -> bool {
+    let mut calls = seen.threads.iter().filter_map(|thread| thread.call.as_ref());
+    calls.any(|call| call.function == function)
+}
+
+/// Returns ranks that ended as if all were well, but without `MPI_Finalize`: one finding for each line. A program may
+/// end with `MPI_Abort`, even with code 0.
 pub(super) fn never_finalized(observations: &[Observation], whose: &Whose) -> Vec<Finding> {
     let mut found: BTreeMap<&str, Members> = BTreeMap::new();
-    for seen in observations.iter().filter(|seen| seen.left && seen.stage == Stage::Running) {
+    let left = |seen: &&Observation| seen.left && seen.stage == Stage::Running && !is_in(seen, "MPI_Abort");
+    for seen in observations.iter().filter(left) {
         let after = seen.threads.first().map_or("", |thread| &*thread.after);
         found.entry(after).or_default().join(whose.who(seen));
     }

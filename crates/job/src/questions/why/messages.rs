@@ -2,8 +2,8 @@
 //!
 //! Messages from one sender on one communicator do not overtake each other, and receives match in the order
 //! in which they were posted. So each receive, oldest first, takes the oldest matching message of a sender.
-//! The order between senders is not known; a wildcard receive takes from the lowest rank first, which affects
-//! which processes are paired but not whether a receive finds a message.
+//! The order between senders is not known; a wildcard receive takes from the lowest rank first, unless `matching`
+//! has found out which one it took. This decides which processes are paired and which message is left.
 
 use super::snapshot::{CommIndex, Match, Message, Need, Process, ProcessIndex, Receive, Snapshot};
 use std::collections::{HashMap, HashSet};
@@ -77,7 +77,8 @@ impl<'a> Pairs<'a> {
     fn pair(&mut self, receiver: ProcessIndex, messages: Vec<Sent<'a>>, posted: &'a [Receive]) {
         let (mut queues, mut matched) = (Queues::new(&messages), Vec::new());
         for receive in posted {
-            let taken = queues.take(&receive.matches);
+            let known = receive.took.and_then(|sender| queues.take_from(sender, &receive.matches));
+            let taken = known.or_else(|| queues.take(&receive.matches));
             if receive.matched {
                 // It is out of the queue but not received.
                 matched.extend(taken);
@@ -199,6 +200,10 @@ impl<'a> Queues<'a> {
             (_, None) => self.oldest(receive),
         }?;
         self.messages.get_mut(at)?.take()
+    }
+
+    fn take_from(&mut self, sender: ProcessIndex, receive: &Match) -> Option<Sent<'a>> {
+        self.take(&Match { from: super::Peer::One(sender), ..*receive })
     }
 
     fn pop(&mut self, sender: ProcessIndex, comm: CommIndex, tag: i32) -> Option<usize> {

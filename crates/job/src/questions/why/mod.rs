@@ -39,6 +39,7 @@ mod failed;
 mod files;
 mod join;
 mod leftover;
+mod matching;
 pub(super) mod messages;
 mod parts;
 mod progress;

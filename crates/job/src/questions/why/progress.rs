@@ -85,3 +85,19 @@ pub fn completed(first: &Snapshot, second: &Snapshot) -> u64 {
     };
     count(second).saturating_sub(count(first))
 }
+
+/// Seconds for which no process may have moved before anything is concluded from that.
+const LONG: f64 = 10.0;
+
+/// Returns for how long all processes have been in calls that wait; `None` if one is not, or not for long.
+pub fn long_still(snapshot: &Snapshot) -> Option<f64> {
+    let rest = snapshot.processes.iter().filter(|process| !process.is_gone());
+    let threads = rest.flat_map(|process: &Process| &process.threads).filter(|thread| !thread.ended);
+    let still_s = threads
+        .map(|thread| {
+            let call = thread.call.as_ref().filter(|call| !call.polling)?;
+            call.age_s.filter(|_| !matches!(call.wait, Wait::Nothing))
+        })
+        .try_fold(f64::INFINITY, |least, age| Some(age?.min(least)))?;
+    (LONG..f64::INFINITY).contains(&still_s).then_some(still_s)
+}

@@ -157,6 +157,7 @@ pub fn receive(from: Peer, tag: i32) -> Receive {
         got: None,
         overwritten: None,
         matched: false,
+        took: None,
         order: u64::MAX,
     }
 }

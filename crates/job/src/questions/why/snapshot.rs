@@ -422,6 +422,8 @@ pub struct Receive {
     pub overwritten: Option<Arc<str>>,
     /// Whether there is no receive yet: a probe has removed the message from the queue (`MPI_Mprobe`).
     pub matched: bool,
+    /// The sender whose message it is known to have taken, if it accepts any.
+    pub took: Option<ProcessIndex>,
     /// Its position among the receives posted by the process, which distinguishes it from others that match
     /// the same messages. Receives without a number are equal.
     pub order: u64,

@@ -235,16 +235,29 @@ fn send_known_complete<A: Abi>(entry: &Entry, call: &Call<A>) {
 /// started them.
 #[inline(never)]
 pub fn sends_awaited<A: Abi>(held: &State, first: u64, call: &Call<A>) {
+    complete_at_start(held, first).for_each(|entry| send_known_complete(entry, call));
+}
+
+/// The program learns that one of the sends since this ledger entry is complete that the library had completed in the
+/// calls that started them, and it has known this of none: their buffers are compared.
+#[inline(never)]
+pub fn first_send_awaited<A: Abi>(held: &State, first: u64, call: &Call<A>) {
+    for entry in complete_at_start(held, first) {
+        let _open = entry.seq.open();
+        contents::completed(entry, call);
+    }
+}
+
+/// Returns the sends since this ledger entry that the library had completed in the calls that started them and that
+/// the program is not known to have waited for.
+fn complete_at_start(held: &State, first: u64) -> impl Iterator<Item = &'static Entry> {
     let written = &held.totals.ledger_sent;
     let newest_first = (first..=written.get()).rev();
     let entries = newest_first.map_while(|number| held.ledger.sent.entry(written, number));
-    let at_start = |entry: &&'static Entry| {
+    entries.filter(|entry| {
         let blocking = entry.flags.get() & EntryFlag::BLOCKING.0 != 0;
         !blocking && entry.waited_in.get() != 0 && entry.waited_from.get() == entry.from.get()
-    };
-    for entry in entries.filter(at_start) {
-        send_known_complete(entry, call);
-    }
+    })
 }
 
 /// A send was cancelled in time: its message never arrives.

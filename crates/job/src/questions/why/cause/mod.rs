@@ -30,11 +30,13 @@ use super::blocked::{blocked, blocked_in};
 use super::evidence::{bounded, evidence};
 use super::failed::failed;
 use super::leftover::{cancelled, leftover};
+use super::matching::{self, Matched};
 use super::messages::Pairs;
 use super::progress;
 use super::snapshot::{Condition, Process, ProcessIndex, Snapshot};
 use super::verdict::{Culprit, Kind, Problem, SCHEMA, Verdict};
 use super::words::{Words, ranks};
+use crate::base::quantity::duration;
 use crate::jobs::losses::Lost;
 use crate::jobs::worlds::Members;
 use std::cell::OnceCell;
@@ -95,17 +97,20 @@ pub const RIGHT_LAUNCHER: &str = "use the launcher that belongs to the MPI libra
 pub fn verdict(first: &Snapshot, second: &Snapshot, seconds: f64) -> Verdict {
     let second = &*progress::still_polling(first, second);
     let acts = progress::acts(first, second);
+    let completed = progress::completed(first, second);
+    let matched = matching::matched(second, &acts, completed);
+    let second = matched.as_ref().map_or(second, |matched| &matched.snapshot);
     let mut found = blocked_in(second, &acts, false, &mismatch::endless(second, &acts));
     let case = Case {
         words: Words::new(second).with_busy(progress::busy(first, second)),
         snapshot: second,
         acts: &acts,
         pairs: OnceCell::new(),
-        completed: progress::completed(first, second),
+        completed,
         seconds,
     };
     let mut certain = case.certain(&found).into_iter();
-    let reason = certain.next().map(|reason| Reason { certain: true, ..reason }).or_else(|| {
+    let reason = certain.next().map(|reason| proven(reason, matched.as_ref())).or_else(|| {
         let polling = blocked(second, &acts, true);
         let reason = case.polling(&polling, &found.live);
         if reason.as_ref().is_some_and(|reason| reason.kind == Kind::POLLING) {
@@ -149,6 +154,17 @@ pub fn verdict(first: &Snapshot, second: &Snapshot, seconds: f64) -> Verdict {
         looked_s: seconds,
         next: reason.next,
     }
+}
+
+/// Returns a reason that follows from the model, which may itself follow from how long nothing has moved.
+fn proven(reason: Reason, matched: Option<&Matched>) -> Reason {
+    let Some(matched) = matched else { return Reason { certain: true, ..reason } };
+    let verdict = format!(
+        "{}; which message went to a receive from any rank follows from the fact that nothing has moved for {}",
+        reason.verdict,
+        duration(matched.still_s)
+    );
+    Reason { verdict, certain: false, ..reason }
 }
 
 /// Returns what the verdict could not take into account.

@@ -7,11 +7,9 @@
 use super::{Case, Reason};
 use crate::base::quantity::duration;
 use crate::questions::why::blocked::{Blocked, blocked};
-use crate::questions::why::snapshot::{Process, Snapshot, Wait};
+use crate::questions::why::progress;
+use crate::questions::why::snapshot::Snapshot;
 use std::cell::OnceCell;
-
-/// Seconds for which no rank may have moved.
-const LONG: f64 = 10.0;
 
 impl Case<'_> {
     /// The reason if no lost message is on its way, and which processes are then stuck.
@@ -19,7 +17,7 @@ impl Case<'_> {
         if !self.snapshot.processes.iter().any(|process| process.lost) || self.completed != 0 {
             return None;
         }
-        let still_s = self.still_s().filter(|still_s| *still_s >= LONG)?;
+        let still_s = progress::long_still(self.snapshot)?;
         let mut snapshot = self.snapshot.clone();
         snapshot.processes.iter_mut().for_each(|process| process.lost = false);
         let found = blocked(&snapshot, self.acts, false);
@@ -36,17 +34,5 @@ impl Case<'_> {
     fn on<'s>(&'s self, snapshot: &'s Snapshot) -> Case<'s> {
         let words = super::Words::new(snapshot);
         Case { words, snapshot, acts: self.acts, pairs: OnceCell::new(), completed: 0, seconds: self.seconds }
-    }
-
-    /// Returns for how long all processes have been in calls that wait; `None` if one is not.
-    fn still_s(&self) -> Option<f64> {
-        let rest = self.snapshot.processes.iter().filter(|process| !process.is_gone());
-        let threads = rest.flat_map(|process: &Process| &process.threads).filter(|thread| !thread.ended);
-        threads
-            .map(|thread| {
-                let call = thread.call.as_ref().filter(|call| !call.polling)?;
-                call.age_s.filter(|_| !matches!(call.wait, Wait::Nothing))
-            })
-            .try_fold(f64::INFINITY, |least, age| Some(age?.min(least)))
     }
 }

@@ -65,12 +65,51 @@ impl Joiner<'_> {
             _ => verdict(kind),
         };
         let what = format!("call {function} with {tag}{same}");
-        // A group is complete only with its last member; for two leaders, one other suffices.
+        // A group is complete only with its last member; for two leaders, one other suffices, and then all members
+        // of its group.
+        if absent.is_empty() && kind != Action::Member {
+            return self.group_of(function, with.iter().filter_map(place), &tag, kind);
+        }
         (!absent.is_empty()).then(|| Need::Action {
             by: self.parties.index(absent),
             every: kind == Action::Member,
             what: what.into(),
             kind: kind_of_verdict,
+        })
+    }
+
+    /// The members of the other leader's group must make the call; `None` if they do.
+    fn group_of(
+        &self,
+        function: &str,
+        leaders: impl Iterator<Item = ProcessIndex>,
+        tag: &str,
+        kind: Action,
+    ) -> Option<Need> {
+        let seen = |index: ProcessIndex| self.slots.get(index as usize).and_then(|(_, _, seen)| *seen);
+        let entered = |index: ProcessIndex, comm: u64, number: u64| {
+            let on = seen(index).and_then(|seen| seen.communicators.iter().find(|on| on.identity == comm));
+            on.is_some_and(|on| on.collectives >= number)
+        };
+        let inside =
+            leaders.filter_map(seen).flat_map(|seen| &seen.threads).filter_map(|one| one.call.as_ref());
+        let collectives = inside.flat_map(|call| &call.needs).filter_map(|need| match need {
+            observation::Need::Collective(inside) if inside.function == function => Some(inside),
+            _ => None,
+        });
+        let mut absent: Vec<ProcessIndex> = Vec::new();
+        for inside in collectives {
+            let group = self.communicators.index(inside.comm);
+            let group = group.and_then(|at| self.communicators.list.get(at as usize));
+            let members = group.map_or(&[][..], |group| &group.members);
+            absent.extend(members.iter().filter(|one| !entered(**one, inside.comm, inside.number)));
+        }
+        let what = format!("call {function} with {tag}").into();
+        (!absent.is_empty()).then(|| Need::Action {
+            by: self.parties.index(absent),
+            every: true,
+            what,
+            kind: verdict(kind),
         })
     }
 

@@ -417,6 +417,7 @@ impl<'a> Joiner<'a> {
             got: None,
             overwritten: self.texts.known(&receive.overwritten),
             matched: false,
+            took: None,
             order: receive.order,
         })
     }

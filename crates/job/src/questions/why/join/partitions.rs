@@ -118,6 +118,7 @@ impl Joiner<'_> {
             got: None,
             overwritten: None,
             matched: false,
+            took: None,
             order: u64::MAX,
         }))
     }

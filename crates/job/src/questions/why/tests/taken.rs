@@ -35,6 +35,42 @@ fn the_place_where_a_request_was_overwritten_is_named() {
     assert!(said.evidence.iter().any(|line| line.what.ends_with(over)));
 }
 
+/// Ranks 1 and 2 have each sent rank 0 a message that its receive from any rank may have taken; it waits for the one of
+/// rank 2, which waits for rank 0.
+fn one_of_two_taken(still_s: f64) -> Scene {
+    let mut scene = Scene::of(3);
+    scene.sent(1, 0, 3).sent(2, 0, 3).collective(1, "MPI_Barrier", 1).receive(2, Peer::One(0), 4);
+    scene.receive(0, Peer::One(2), 3);
+    let before = Receive { place: Some("post.c:4".into()), order: 1, ..receive(Peer::Any, 3) };
+    scene.process(0).posted.insert(0, before);
+    for rank in 0..3 {
+        scene.process(rank).threads.iter_mut().filter_map(|thread| thread.call.as_mut()).for_each(|call| {
+            call.age_s = Some(still_s);
+        });
+    }
+    scene
+}
+
+#[test]
+fn a_receive_from_any_rank_took_what_a_later_one_names_if_nothing_else_explains_a_long_standstill() {
+    let said = look(&one_of_two_taken(12.0));
+    assert_eq!((said.kind, said.certain, said.cycle.len()), (Kind::DEADLOCK, false, 2), "{}", said.verdict);
+    assert!(said.verdict.contains("(one went to an earlier receive, at post.c:4,"), "{}", said.verdict);
+    assert!(said.verdict.contains("follows from the fact that nothing has moved for 12"), "{}", said.verdict);
+    let left = said
+        .evidence
+        .iter()
+        .any(|line| line.what.contains("has not received a message with tag 3 from rank 1"));
+    assert!(left, "{:?}", said.evidence);
+    assert!(!look(&one_of_two_taken(2.0)).problem, "the message may be on its way");
+    let mut scene = one_of_two_taken(12.0);
+    scene.sent(2, 0, 3);
+    assert!(!look(&scene).problem, "a second one is on its way");
+    let mut scene = one_of_two_taken(12.0);
+    scene.process(1).threads[0].call = None;
+    assert!(!look(&scene).problem, "rank 1 computes");
+}
+
 #[test]
 fn omitted_evidence_is_counted() {
     let mut scene = Scene::of(3);

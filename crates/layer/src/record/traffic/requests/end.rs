@@ -399,7 +399,8 @@ fn shared_completed<A: Abi, const QUIET: bool>(held: Held<QUIET>, call: &Call<A>
 }
 
 /// A call has completed one of the requests of a shared handle, and `left` remain. Which one is unknown, unless
-/// one call completes all of them: then the sends among them were waited for in it.
+/// one call completes all of them: then the sends among them were waited for in it. Until the first of them, the program
+/// knew of none that it was complete.
 #[inline(never)]
 fn shared_sends_awaited<A: Abi, const QUIET: bool>(
     held: Held<QUIET>,
@@ -407,11 +408,15 @@ fn shared_sends_awaited<A: Abi, const QUIET: bool>(
     request: &Request,
     left: u32,
 ) {
-    if request.started_at.get() == 0 {
-        request.started_at.set(call.since);
-    }
     // The program need not wait for a request that it tested or freed.
     let waits = [f::MPI_Wait, f::MPI_Waitall].contains(&call.function());
+    if request.started_at.get() == 0 {
+        request.started_at.set(call.since);
+        let completes_all = waits && (left == 0 || call.function() == f::MPI_Waitall);
+        if contents::recorded() && !completes_all {
+            facts::first_send_awaited(&held, request.entry.get(), call);
+        }
+    }
     if !waits || request.started_at.get() != call.since {
         request.entry.set(0);
     } else if left == 0 {
