@@ -2859,7 +2859,8 @@ class TraceCallLine(Record):
 
     #: When it began.
     begin_ns: int
-    #: Bytes moved by the process in this call.
+    #: Bytes moved by the process in this call, or by the receives that it started, as far as they are known to be
+    #: complete; so the sums by function are those of the report.
     bytes: int
     #: Number of a collective on its communicator, modulo 2^32; the same on all members.
     collective: Optional[int]

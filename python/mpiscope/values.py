@@ -18,18 +18,19 @@ from ._record import Record, Rows
 
 
 def rank_numbers(text: Optional[str]) -> List[int]:
-    """The ranks in a set of ranks.
+    """The ranks in a set of ranks, each as its number in its world.
 
     >>> rank_numbers("[0,2-4]")
     [0, 2, 3, 4]
-    >>> rank_numbers("7"), rank_numbers("1.[0-1]"), rank_numbers("")
-    ([7], [0, 1], [])
+    >>> rank_numbers("7"), rank_numbers("1.[0-1]"), rank_numbers(""), rank_numbers("0, 1.[0-1]")
+    ([7], [0, 1], [], [0, 0, 1])
     """
     numbers: List[int] = []
-    inner = (text or "").rpartition(".")[2].strip("[]")
-    for part in filter(None, inner.split(",")):
-        first, _, last = part.partition("-")
-        numbers.extend(range(int(first), int(last or first) + 1))
+    for world in (text or "").split(", "):
+        inner = world.rpartition(".")[2].strip("[]")
+        for part in filter(None, inner.split(",")):
+            first, _, last = part.partition("-")
+            numbers.extend(range(int(first), int(last or first) + 1))
     return numbers
 
 

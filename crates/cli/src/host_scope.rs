@@ -29,7 +29,7 @@ impl HostScope {
             return Elsewhere { not_seen: job.not_seen.clone(), ..Elsewhere::default() };
         }
         open_files::as_many_as_allowed();
-        let hosts = system().started_by(job.started_by());
+        let hosts = system().started_by(job.started_by()).scanned(job.scan.clone());
         other_hosts::join(job, &hosts, pause, stacks)
     }
 }

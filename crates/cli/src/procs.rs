@@ -14,9 +14,10 @@ use mpiscope_job::jobs::acquire::{
 };
 use mpiscope_job::jobs::connected;
 use mpiscope_job::jobs::discover::discover;
-use mpiscope_job::jobs::job::{self, Job};
+use mpiscope_job::jobs::job;
 use mpiscope_job::jobs::job_image::HeldImage;
 use mpiscope_job::jobs::other_worlds::Connected;
+use mpiscope_job::jobs::scan::{Found, Scan};
 use mpiscope_job::jobs::scheduler::{Allocation, SlurmId};
 use mpiscope_job::jobs::silent::job_of;
 use mpiscope_job::jobs::started_by::StartedBy;
@@ -27,6 +28,7 @@ use std::ffi::OsString;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Polling interval of `--watch`.
@@ -190,15 +192,14 @@ pub fn look(targets: &[OsString], remote: bool, whose: &Whose) -> Result<Acquire
 /// Like [`look`], but also returns how to reach the job's hosts: on a login node, no process shows what
 /// started the job.
 pub fn look_by(targets: &[OsString], remote: bool, whose: &Whose) -> Result<(Acquired, SystemHosts)> {
-    let Beginning { start, owner, jobs, started_by } = beginning(targets, remote)?;
+    let Beginning { start, owner, jobs, started_by, scan } = beginning(targets, remote)?;
     let users = whose.user.clone().unwrap_or(owner);
     let by_job = jobs.keys().next().is_some();
-    let system = system().started_by(started_by);
+    let system = system().started_by(started_by).scanned(scan);
     let scope = Scope { remote, users, jobs };
     let mut found = acquire::acquire(&system, start, &scope)?;
-    let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
-    silent::add(&mut found, &scope.jobs, &host, |host| system.here(host));
-    let connected = connections(&found, &scope.jobs);
+    silent::add(&mut found, &scope.jobs, &system);
+    let connected = connections(&found, &scope.jobs, &system);
     found.connected.extend(connected);
     // With only one host requested, the others are not missing.
     if remote {
@@ -217,16 +218,18 @@ pub fn look_by(targets: &[OsString], remote: bool, whose: &Whose) -> Result<(Acq
 }
 
 /// Returns the jobs that the local processes are connected with.
-fn connections(found: &Acquired, named: &BTreeMap<JobKey, BTreeSet<String>>) -> BTreeSet<Connected> {
-    let system = system();
+fn connections(
+    found: &Acquired,
+    named: &BTreeMap<JobKey, BTreeSet<String>>,
+    system: &SystemHosts,
+) -> BTreeSet<Connected> {
     let here = found.processes.iter().filter(|entry| system.here(&entry.place.host) && !entry.gone);
     let pids: BTreeSet<u32> = here.map(|entry| entry.place.pid).collect();
-    let is_meant = |job: &Job| {
-        named.contains_key(&(job.owner, job.name.clone()))
-            || job.images.iter().any(|image| image.holders.iter().any(|(pid, _)| pids.contains(pid)))
-    };
-    let jobs = discover().into_iter().filter(is_meant);
-    jobs.flat_map(|job| connected::of_job(&job)).collect()
+    let scan = system.scan();
+    let held = |image: &Found| image.image.holders.iter().any(|holder| pids.contains(&holder.pid));
+    let mut jobs: BTreeSet<&JobKey> = scan.images().filter(|one| held(one)).map(|one| &one.job).collect();
+    jobs.extend(named.keys());
+    jobs.into_iter().flat_map(|job| connected::of_scanned(scan, job)).collect()
 }
 
 /// Like [`system`], for the job of these processes: hosts of a Slurm job are reached through Slurm.
@@ -246,6 +249,8 @@ struct Beginning {
     jobs: BTreeMap<JobKey, BTreeSet<String>>,
     /// The scheduler or launcher that started them.
     started_by: StartedBy,
+    /// The scan of this host that found the jobs.
+    scan: Option<Arc<Scan>>,
 }
 
 /// Resolves what the user named: processes and jobs, or one core file; without a name, the only job.
@@ -256,7 +261,8 @@ fn beginning(targets: &[OsString], remote: bool) -> Result<Beginning> {
     {
         let owner = Users::only(std::fs::metadata(file)?.uid());
         let start = Start::core(Path::new(file))?;
-        return Ok(Beginning { start, owner, jobs: BTreeMap::new(), started_by: StartedBy::default() });
+        let (jobs, started_by) = (BTreeMap::new(), StartedBy::default());
+        return Ok(Beginning { start, owner, jobs, started_by, scan: None });
     }
     let number = |target: &&OsString| target.to_str().and_then(|text| text.parse::<u32>().ok());
     let (pids, names): (Vec<&OsString>, Vec<&OsString>) =
@@ -265,7 +271,7 @@ fn beginning(targets: &[OsString], remote: bool) -> Result<Beginning> {
     let mut started_by = StartedBy::of_processes(pids.iter().copied());
     let mut jobs: BTreeMap<JobKey, BTreeSet<String>> =
         pids.iter().filter_map(|pid| job_of(*pid)).map(|job| (job, BTreeSet::new())).collect();
-    let mut owner = Users::default();
+    let (mut owner, mut scan) = (Users::default(), None);
     let scheduled = |name: &OsString| name.to_str().and_then(SlurmId::parse);
     let named = names.into_iter().map(|name| (scheduled(name), selection::find_one(Some(name))));
     let only = targets.is_empty().then(|| (None, selection::find_one(None)));
@@ -284,6 +290,7 @@ fn beginning(targets: &[OsString], remote: bool) -> Result<Beginning> {
             Target::Job(job) => bail!("{}: {NAME_ONE}", job.name),
         };
         for job in found {
+            scan = job.scan.clone().or(scan);
             started_by = started_by.or_else(|| job.started_by());
             // The owner of a Slurm job is known on its hosts.
             if job.parts.as_ref().is_none_or(|parts| parts.slurm.is_none()) {
@@ -300,7 +307,7 @@ fn beginning(targets: &[OsString], remote: bool) -> Result<Beginning> {
     if !owner.unnamed() {
         pids.iter().filter_map(|pid| system().owner(*pid)).for_each(|user| owner.add(user));
     }
-    Ok(Beginning { start: Start::Pids(pids), owner, jobs, started_by })
+    Ok(Beginning { start: Start::Pids(pids), owner, jobs, started_by, scan })
 }
 
 const NAME_ONE: &str = "name process ids, one job, one core file, or the evidence files of one job";

@@ -243,13 +243,15 @@ fn exactly(jobs: &[Job], name: &str) -> Result<Option<usize>> {
                 "process {pid} was forked from the MPI process {parent} and is not one itself: name {parent}"
             );
         }
-        let holds = |job: &Job| job.images.iter().any(|image| image.holders.iter().any(|(h, _)| *h == pid));
+        let holds =
+            |job: &Job| job.images.iter().any(|image| image.holders.iter().any(|holder| holder.pid == pid));
         if let Some(at) = jobs.iter().position(holds) {
             return Ok(Some(at));
         }
         let started: BTreeSet<u32> = Families::now().descendants(pid).into_iter().collect();
-        let its =
-            |job: &Job| job.images.iter().any(|image| image.holders.iter().any(|(h, _)| started.contains(h)));
+        let its = |job: &Job| {
+            job.images.iter().any(|image| image.holders.iter().any(|holder| started.contains(&holder.pid)))
+        };
         match jobs.iter().enumerate().filter(|(_, job)| its(job)).collect::<Vec<_>>().as_slice() {
             [] => {}
             [(at, _)] => return Ok(Some(*at)),

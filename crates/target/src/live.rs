@@ -2,13 +2,14 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use crate::elf::{self, CodeFile, Mapped};
 use crate::maps::{self, Mapping};
 use crate::modules;
 use crate::process_memory::{self, Refusal};
-use crate::{ByteOrder, Error, Module, Result, Target, permission, procfs};
+use crate::procfs::{self, Stat};
+use crate::{ByteOrder, Error, Module, Result, Target, permission};
 
 /// The files with code that processes of this host have mapped: each is opened and read once for all
 /// processes. Meant for one inspection; a file that is overwritten in place is not read again.
@@ -49,6 +50,8 @@ pub struct Live {
     order: ByteOrder,
     started: u64,
     files: Arc<Files>,
+    /// What was mapped when it was opened, if that is to serve all lookups.
+    mapped: Option<(Vec<Mapping>, OnceLock<Vec<Module>>)>,
 }
 
 impl Live {
@@ -65,7 +68,24 @@ impl Live {
     /// # Errors
     /// The same as those of [`Live::open`].
     pub fn open_among(pid: u32, files: Arc<Files>) -> Result<Self> {
-        let started = procfs::stat(pid)?.start_ticks;
+        Self::described(pid, files, &procfs::stat(pid)?).map(|(live, _)| live)
+    }
+
+    /// Like [`Live::open_among`], for one short look: all lookups use the files that were mapped when it was
+    /// opened.
+    ///
+    /// # Errors
+    /// The same as those of [`Live::open`]; a process that has ended and is waiting to be reaped is none.
+    pub fn open_briefly(pid: u32, files: Arc<Files>) -> Result<Self> {
+        let stat = procfs::stat(pid)?;
+        if stat.has_ended() {
+            return Err(Error::NoProcess { pid });
+        }
+        let (live, maps) = Self::described(pid, files, &stat)?;
+        Ok(Self { mapped: Some((maps, OnceLock::new())), ..live })
+    }
+
+    fn described(pid: u32, files: Arc<Files>, stat: &Stat) -> Result<(Self, Vec<Mapping>)> {
         let maps = read_maps(pid)?;
         let executable = procfs::executable(pid).ok();
         // A process between exit and wait has no memory; a kernel thread never had any.
@@ -76,7 +96,8 @@ impl Live {
         let mut header = [0; 64];
         read(pid, header_at, &mut header)?;
         let (width, order) = elf::identity(&header).unwrap_or((size_of::<usize>(), ByteOrder::HOST));
-        Ok(Self { pid, executable, width, order, started, files })
+        let live = Self { pid, executable, width, order, started: stat.start_ticks, files, mapped: None };
+        Ok((live, maps))
     }
 
     /// Whether this is still the process that was opened, and not another that reuses its pid.
@@ -146,13 +167,21 @@ impl Target for Live {
     }
 
     fn symbol(&self, name: &str) -> Result<Option<u64>> {
-        let maps = read_maps(self.pid)?;
         let open = |mapping: &Mapping| self.files.of(self.pid, mapping);
-        let modules = modules::modules(&maps, self.executable.as_deref(), open);
-        modules::symbol(&modules, name, |module| {
-            let first = maps.iter().find(|mapping| mapping.start == module.start);
-            first.map_or_else(|| CodeFile::open(&module.path), open)
-        })
+        let modules = |maps: &[Mapping]| modules::modules(maps, self.executable.as_deref(), open);
+        let find = |maps: &[Mapping], modules: &[Module]| {
+            modules::symbol(modules, name, |module| {
+                let first = maps.iter().find(|mapping| mapping.start == module.start);
+                first.map_or_else(|| CodeFile::open(&module.path), open)
+            })
+        };
+        match &self.mapped {
+            Some((maps, known)) => find(maps, known.get_or_init(|| modules(maps))),
+            None => {
+                let maps = read_maps(self.pid)?;
+                find(&maps, &modules(&maps))
+            }
+        }
     }
 
     fn pid(&self) -> Option<u32> {

@@ -187,7 +187,7 @@ fn one(name: Option<&OsStr>, host_scope: HostScope, found: &mut Inspection) -> R
 fn all(job: &Job, name: Option<&str>, found: &mut Inspection) {
     found.job.clone_from(&job.name);
     let pid: Option<u32> = name.and_then(|name| name.parse().ok()).filter(|_| name != Some(&job.name));
-    let holds = |image: &JobImage, pid: u32| image.holders.iter().any(|holder| holder.0 == pid);
+    let holds = |image: &JobImage, pid: u32| image.holders.iter().any(|holder| holder.pid == pid);
     // Count the images held by the process, not the holders of an image: a process whose files change during
     // the listing can be missed as a holder.
     let one_alone = pid.filter(|pid| job.images.iter().filter(|image| holds(image, *pid)).count() == 1);

@@ -35,7 +35,12 @@ pub fn lines(report: &JobReport, seen: Seen, command: &[OsString]) -> Vec<String
     if lost {
         return lines;
     }
-    lines.extend(program_of(command));
+    let checks = program_of(command);
+    lines.extend(checks.iter().map(line));
+    // Then its loader has ended it.
+    if checks.iter().any(|check| check.result == setup::Result::Problem) {
+        return lines;
+    }
     lines.push(
         "  Did it end before MPI_Init? Did the launcher drop LD_PRELOAD? Run `mpiscope doctor COMMAND` to find out. A \
          process whose calls could not be recorded said so above."
@@ -62,15 +67,17 @@ pub fn document<'a>(report: &'a JobReport, seen: Seen, command: &[OsString]) -> 
 }
 
 /// Returns findings about the program of a command, as `mpiscope doctor` reports them.
-fn program_of(command: &[OsString]) -> Vec<String> {
+fn program_of(command: &[OsString]) -> Vec<setup::Check> {
     let program = super::below(launcher::command::split(command).1);
     let Some(program) = program.first() else { return Vec::new() };
-    let checks = setup::program(&launcher::command::file_of(program)).checks;
-    let line = |check: &setup::Check| match &check.remedy {
+    setup::program(&launcher::command::file_of(program)).checks
+}
+
+fn line(check: &setup::Check) -> String {
+    match &check.remedy {
         Some(remedy) => format!("  {}: {remedy}.", check.found),
         None => format!("  {}.", check.found),
-    };
-    checks.iter().map(line).collect()
+    }
 }
 
 #[cfg(test)]
@@ -79,8 +86,10 @@ mod tests {
 
     #[test]
     fn the_program_is_described_as_by_doctor() {
-        let about =
-            |words: &[&str]| program_of(&words.iter().map(OsString::from).collect::<Vec<_>>()).join(" ");
+        let about = |words: &[&str]| -> String {
+            let words: Vec<OsString> = words.iter().map(OsString::from).collect();
+            program_of(&words).iter().map(line).collect::<Vec<_>>().join(" ")
+        };
         assert!(about(&["mpirun", "-n", "2", "sh"]).contains("sh is not linked with MPI"));
         let missing = about(&["./no-such-program"]);
         assert!(

@@ -13,6 +13,7 @@ use mpiscope_job::performance::monitor::Followed;
 use mpiscope_job::sources::procfs::{self, Environment};
 use rustix::net::sockopt::socket_peercred;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with};
+use std::collections::BTreeSet;
 use std::io::{self, BufWriter, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -74,8 +75,8 @@ fn place(job: &Job) -> Option<PathBuf> {
     let name = rendezvous::name(&job.name);
     // Process ids in evidence from other hosts are not valid here.
     let here = job.images.iter().filter(|image| image.about().is_none());
-    let holders = here.flat_map(|image| &image.holders);
-    holders.filter_map(|(pid, _)| place_known_to(*pid)).find(|place| place.file_name() == Some(name.as_ref()))
+    let holders: BTreeSet<u32> = here.flat_map(|image| &image.holders).map(|holder| holder.pid).collect();
+    holders.into_iter().filter_map(place_known_to).find(|place| place.file_name() == Some(name.as_ref()))
 }
 
 fn place_known_to(pid: u32) -> Option<PathBuf> {

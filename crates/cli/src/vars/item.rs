@@ -1,8 +1,9 @@
 //! Items listed by `mpiscope vars`: variables, enumerations, categories, event types.
 
-use mpiscope_job::RankSet;
+use mpiscope_job::Members;
 use mpiscope_job::model::objects::Reference;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// An item. The layer describes it as a line of JSON with one value; in a job there may be several values.
@@ -96,6 +97,12 @@ impl Object {
     }
 }
 
+/// Number of a process's world, and its rank there, if known.
+pub type Place = (usize, Option<u32>);
+
+/// A process: its index among those shown, and its place in the job.
+pub type Who = (usize, Place);
+
 /// A value with its origin and the ranks that hold it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -110,7 +117,10 @@ pub struct Held {
     pub from: String,
     /// The ranks that hold the value; absent outside of a job.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub ranks: Option<RankSet>,
+    pub ranks: Option<Members>,
+    /// The processes that hold it: not every process has a rank.
+    #[serde(skip)]
+    pub(super) holders: BTreeMap<usize, Place>,
     /// The object whose value this is, if the variable is bound to objects.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub object: Option<Object>,
@@ -150,37 +160,42 @@ impl Item {
 
     /// Returns the value held by the most ranks.
     pub fn most(&self) -> Option<&Held> {
-        let many = |held: &&Held| held.ranks.as_ref().map_or(0, |ranks| ranks.0.len());
+        let many = |held: &&Held| held.holders.len();
         // The first of several maxima.
         self.values.iter().rev().max_by_key(many)
     }
 
-    /// Records that `rank` holds this value, replacing any earlier one.
-    pub fn hold(&mut self, value: String, from: &str, rank: u32) {
-        self.hold_of(None, value, from, rank);
+    /// Records that a process holds this value, replacing any earlier one.
+    pub fn hold(&mut self, value: String, from: &str, who: Who) {
+        self.hold_of(None, value, from, who);
     }
 
     /// Like [`hold`](Self::hold), for the value of an object.
-    pub fn hold_of(&mut self, object: Option<&Object>, value: String, from: &str, rank: u32) {
+    pub fn hold_of(&mut self, object: Option<&Object>, value: String, from: &str, (at, place): Who) {
         let same = |held: &Held| match (&held.object, object) {
             (Some(one), Some(other)) => one.is_same(other),
             (None, None) => true,
             _ => false,
         };
         for held in self.values.iter_mut().filter(|held| same(held)) {
-            if let Some(ranks) = &mut held.ranks {
-                ranks.0.remove(&rank);
+            if held.holders.remove(&at).is_some() {
+                held.ranks = Some(held.holders.values().copied().collect());
             }
         }
-        self.values.retain(|held| held.ranks.as_ref().is_none_or(|ranks| !ranks.0.is_empty()));
-        match self.values.iter_mut().find(|held| same(held) && held.value == value && held.from == from) {
-            Some(held) => held.ranks.get_or_insert_default().0.extend([rank]),
+        self.values.retain(|held| held.ranks.is_none() || !held.holders.is_empty());
+        let known =
+            self.values.iter_mut().find(|held| same(held) && held.value == value && held.from == from);
+        let held = match known {
+            Some(held) => held,
             None => {
-                let ranks = Some([rank].into_iter().collect());
                 let object = object.cloned();
-                self.values.push(Held { value, from: from.to_owned(), ranks, object, ..Held::default() });
+                self.values.push(Held { value, from: from.to_owned(), object, ..Held::default() });
+                let last = self.values.len() - 1;
+                &mut self.values[last]
             }
-        }
+        };
+        held.holders.insert(at, place);
+        held.ranks.get_or_insert_default().add(place.0, place.1);
     }
 
     /// Sets the name of this value, on all ranks.
@@ -236,10 +251,24 @@ mod tests {
         for (value, from, rank) in
             [("1", "default", 0), ("2", "written", 1), ("2", "written", 2), ("2", "written", 0)]
         {
-            item.hold(value.into(), from, rank);
+            item.hold(value.into(), from, (rank, (0, Some(rank as u32))));
         }
         assert_eq!(item.values.len(), 1);
         assert_eq!(item.most().unwrap().ranks.as_ref().unwrap().to_string(), "[0-2]");
         assert!(item.is_changed());
+    }
+
+    #[test]
+    fn equal_ranks_of_two_worlds_and_processes_without_a_rank_hold_values_of_their_own() {
+        let mut item = Item { kind: "pvar".into(), ..Item::default() };
+        let places = [(0, Some(0)), (1, Some(0)), (1, Some(1)), (2, None), (2, None)];
+        for (who, value) in places.into_iter().enumerate().zip(["5", "4", "4", "3", "2"]) {
+            item.hold(value.into(), "", who);
+        }
+        let held = |held: &Held| (held.value.clone(), held.ranks.as_ref().unwrap().named());
+        let all: Vec<_> = item.values.iter().map(held).collect();
+        let nobody = "a process of unknown rank";
+        let wanted = [("5", "rank 0"), ("4", "ranks 1.[0-1]"), ("3", nobody), ("2", nobody)];
+        assert_eq!(all, wanted.map(|(value, ranks)| (value.to_owned(), ranks.to_owned())));
     }
 }

@@ -3,7 +3,7 @@
 //! A helper process in the same environment determines the library's variables and the initial values of its
 //! control variables; ranks with the same settings share one helper. Later changes are read from the images.
 
-use super::item::{self, Item, Object};
+use super::item::{self, Item, Object, Who};
 use super::query::{self, Environment};
 use super::{Options, output};
 use crate::render::{complain, while_working};
@@ -13,12 +13,14 @@ use mpiscope_job::base::parallel;
 use mpiscope_job::base::refusal::Refusal;
 use mpiscope_job::jobs::job::names;
 use mpiscope_job::jobs::live_process::{self, Living};
+use mpiscope_job::jobs::worlds;
+use mpiscope_job::model::objects::SharedNames;
 use mpiscope_job::observation::Observation;
 use mpiscope_job::questions::process_file::{OneJob, ProcessFile};
 use mpiscope_job::questions::variables::{LONGEST_NAME, Names, Variables, bound};
 use mpiscope_job::questions::why::{self, Unexpected};
 use mpiscope_job::sources::procfs;
-use mpiscope_job::{Process, RankSet};
+use mpiscope_job::{Members, Process, Worlds};
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
@@ -29,7 +31,8 @@ use std::time::Duration;
 
 /// A process of the job.
 struct Rank {
-    number: u32,
+    /// Its index among those shown, and its place in the job.
+    who: Who,
     process: Process,
     /// `None` if the process has ended.
     environment: Option<Environment>,
@@ -41,8 +44,8 @@ struct Rank {
 pub fn vars(options: &Options) -> Result<ExitCode> {
     let (ranks, partial) = ranks(options)?;
     let mut list = List::default();
-    for (rank, items) in while_working("asking the MPI library", || helpers(&ranks)) {
-        list.add(rank, items);
+    for (who, items) in while_working("asking the MPI library", || helpers(&ranks)) {
+        list.add(who, items);
     }
     for rank in &ranks {
         list.overlay(rank);
@@ -54,10 +57,11 @@ pub fn vars(options: &Options) -> Result<ExitCode> {
 }
 
 fn headline(ranks: &[Rank]) -> String {
-    let numbers: RankSet = ranks.iter().map(|rank| rank.number).collect();
+    let members: Members = ranks.iter().map(|rank| rank.who.1).collect();
     let Some(first) = ranks.first().map(|rank| &rank.process) else { return String::new() };
-    let of = first.size.map(|size| format!(" of {size}")).unwrap_or_default();
-    format!("job {}: {}{of}, {}", first.job, numbers.named(), first.library)
+    let one_world = ranks.iter().all(|rank| rank.process.world == first.world);
+    let of = first.size.filter(|_| one_world).map(|size| format!(" of {size}")).unwrap_or_default();
+    format!("job {}: {}{of}, {}", first.job, members.named(), first.library)
 }
 
 /// Reads the ranks. Also returns whether some could not be read.
@@ -102,8 +106,9 @@ fn ranks(options: &Options) -> Result<(Vec<Rank>, bool)> {
     if ranks.is_empty() {
         bail!("no process of the job has called MPI yet; try again");
     }
-    ranks.sort_by_key(|rank| rank.number);
+    place(&mut ranks);
     add_unexpected(&mut ranks);
+    share_names(&mut ranks);
     errors.iter().for_each(|why| complain("vars", why));
     Ok((ranks, !errors.is_empty()))
 }
@@ -120,6 +125,29 @@ fn of_file(path: &Path) -> Result<Rank, mpiscope_job::Error> {
     let ProcessFile { image, process, .. } = ProcessFile::open(path)?;
     let variables = Variables::read(&image, &process, false)?;
     Ok(Rank::new(process, variables, None))
+}
+
+/// Numbers the worlds and sorts the ranks.
+fn place(ranks: &mut [Rank]) {
+    worlds::settle(&mut ranks.iter_mut().map(|rank| &mut rank.process).collect::<Vec<_>>());
+    let worlds = Worlds::of(ranks.iter().map(|rank| &rank.process));
+    for rank in ranks.iter_mut() {
+        rank.who.1 = (worlds.number(&rank.process.world), rank.process.rank);
+    }
+    ranks
+        .sort_by_key(|rank| (rank.who.1.0, rank.process.rank.is_none(), rank.process.rank, rank.process.pid));
+    (0..).zip(ranks).for_each(|(at, rank)| rank.who.0 = at);
+}
+
+/// Gives shared objects the same name on all ranks.
+fn share_names(ranks: &mut [Rank]) {
+    let mut names = SharedNames::default();
+    let objects = ranks.iter().flat_map(|rank| &rank.variables.bound).map(|value| &value.object);
+    for object in objects.filter(|object| !object.predefined) {
+        names.add(object.identity.0, object.name.as_deref().unwrap_or_default());
+    }
+    let objects = ranks.iter_mut().flat_map(|rank| &mut rank.variables.bound).map(|value| &mut value.object);
+    objects.for_each(|object| names.give(object));
 }
 
 /// Adds the variables that depend on all processes together. A single process out of several cannot tell what
@@ -143,7 +171,7 @@ fn add_unexpected(ranks: &mut [Rank]) {
 
 impl Rank {
     fn new(process: Process, variables: Variables, environment: Option<Environment>) -> Self {
-        Self { number: process.rank.unwrap_or(0), process, environment, variables }
+        Self { who: (0, (0, process.rank)), process, environment, variables }
     }
 
     /// Returns what distinguishes ranks whose libraries have different values: the library and its settings.
@@ -167,7 +195,7 @@ fn environment_of(pid: u32) -> Option<Environment> {
 
 /// Returns the helpers' results for each rank, running one helper per processor at a time. A failure is
 /// reported and loses the library's variables, but not those in the images.
-fn helpers(ranks: &[Rank]) -> Vec<(u32, Vec<Item>)> {
+fn helpers(ranks: &[Rank]) -> Vec<(Who, Vec<Item>)> {
     let mut groups: BTreeMap<_, Vec<&Rank>> = BTreeMap::new();
     for rank in ranks {
         if let Some(settings) = rank.settings() {
@@ -179,13 +207,13 @@ fn helpers(ranks: &[Rank]) -> Vec<(u32, Vec<Item>)> {
     let answers = parallel::work(&groups, |group| describe(group));
     for (group, answer) in groups.iter().zip(answers) {
         match answer {
-            Ok(items) => described.extend(group.iter().map(|rank| (rank.number, items.clone()))),
+            Ok(items) => described.extend(group.iter().map(|rank| (rank.who, items.clone()))),
             Err(error) => {
                 complain("vars", &format!("the library's own variables are not shown: {error:#}"));
             }
         }
     }
-    described.sort_by_key(|(rank, _)| *rank);
+    described.sort_by_key(|((at, _), _)| *at);
     described
 }
 
@@ -218,7 +246,7 @@ impl List {
 
     /// Adds the results of a rank's helper. Values of performance variables are the helper's own and are
     /// dropped.
-    fn add(&mut self, rank: u32, items: Vec<Item>) {
+    fn add(&mut self, who: Who, items: Vec<Item>) {
         for mut new in items {
             let values = std::mem::take(&mut new.values);
             let is_pvar = new.kind == "pvar";
@@ -228,7 +256,7 @@ impl List {
             }
             let item = self.item(new);
             for held in values.into_iter().filter(|_| !is_pvar) {
-                item.hold(held.value, &held.from, rank);
+                item.hold(held.value, &held.from, who);
             }
         }
     }
@@ -245,7 +273,7 @@ impl List {
                 ..Item::default()
             };
             let item = self.item(new);
-            item.hold(recorded.value.clone(), recorded.from, rank.number);
+            item.hold(recorded.value.clone(), recorded.from, rank.who);
             item.name_value(&recorded.value, recorded.named);
         }
         for own in &rank.variables.values {
@@ -255,7 +283,7 @@ impl List {
             }
             let item = self.item(Item { kind, name, class, ..Item::default() });
             item.needs.clear();
-            item.hold(own.value.clone(), "", rank.number);
+            item.hold(own.value.clone(), "", rank.who);
             match &own.names {
                 Names::Value(name) => item.name_value(&own.value, name),
                 Names::Elements(names) => item.elements = Arc::clone(names),
@@ -271,7 +299,7 @@ impl List {
             let item = self.item(Item { kind, name, class, ..Item::default() });
             item.needs.clear();
             item.problem.clear();
-            item.hold_of(Some(&Object::of(own.object.clone())), own.value.clone(), "", rank.number);
+            item.hold_of(Some(&Object::of(own.object.clone())), own.value.clone(), "", rank.who);
         }
     }
 

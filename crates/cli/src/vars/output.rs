@@ -5,7 +5,7 @@ use super::item::{Held, Item};
 use crate::exit;
 use crate::render::{Block, Screen};
 use anyhow::Result;
-use mpiscope_job::RankSet;
+use mpiscope_job::Members;
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::process::ExitCode;
@@ -201,12 +201,8 @@ fn value(item: &Item) -> String {
         text += &format!("{words} {}: {}", ranks(other), held(item, other));
     }
     if listed < others.len() {
-        let rest: RankSet = others
-            .iter()
-            .skip(listed)
-            .filter_map(|other| other.ranks.as_ref())
-            .flat_map(|set| set.0.iter().copied())
-            .collect();
+        let mut rest = Members::default();
+        others.iter().skip(listed).filter_map(|other| other.ranks.clone()).for_each(|set| rest.join(set));
         text += &format!(", and on {}: --json has all", rest.named());
     }
     text
@@ -224,7 +220,7 @@ fn range(item: &Item) -> Option<String> {
 
 /// Formats the ranks: `rank 3`, `ranks [0,2]`.
 fn ranks(held: &Held) -> String {
-    held.ranks.as_ref().map_or_else(String::new, RankSet::named)
+    held.ranks.as_ref().map_or_else(String::new, Members::named)
 }
 
 fn held(item: &Item, held: &Held) -> String {
@@ -298,7 +294,7 @@ mod tests {
     fn variable(kind: &str, holds: &[(&str, &str, u32)]) -> Item {
         let mut item = Item { kind: kind.into(), ..Item::default() };
         for (value, from, rank) in holds {
-            item.hold((*value).into(), from, *rank);
+            item.hold((*value).into(), from, (*rank as usize, (0, Some(*rank))));
         }
         item
     }

@@ -17,19 +17,20 @@ mod several;
 use crate::base::host_name::same_host;
 use crate::base::parallel;
 use crate::base::refusal::Refusal;
-use crate::jobs::acquire::{self, Error, Hosts, ProcessLocation, Scope, Start, SystemHosts, Users, Whom};
+use crate::jobs::acquire::{
+    self, Error, Hosts, LastStage, ProcessLocation, Scope, Start, SystemHosts, Users, WhoIs, Whom,
+};
 use crate::jobs::connected;
 use crate::jobs::evidence::{self, Evidence, Seekable};
 use crate::jobs::job::{Job, Parts};
 use crate::jobs::job_image::JobImage;
+use crate::jobs::scan::Found;
 use crate::jobs::scheduler::Allocation;
 use crate::jobs::spawned;
 use crate::observation::Observation;
-use mpiscope_target::Files;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Cursor, Seek, Write};
 use std::path::Path;
-use std::sync::Arc;
 use std::time::Duration;
 
 /// Magic bytes of a ZIP archive; login shells on other hosts may print messages before it.
@@ -132,12 +133,12 @@ fn words(whom: &str, pause: Duration, stacks: bool) -> Vec<String> {
 /// Returns the hosts with processes of the job according to the tables of the processes here. Any rank will
 /// do, and one that is about to end may not answer any more.
 fn places(job: &Job, hosts: &SystemHosts) -> Vec<(String, BTreeSet<u32>)> {
-    let files = Arc::new(Files::default());
-    let pid = |image: &JobImage| {
-        let (_, process) = image.read(&files).ok().flatten()?;
-        image.outer_pid(process.pid).filter(|_| !process.finalized())
+    let pid = |found: &Found| {
+        let WhoIs { stage, entry, .. } = &found.told()?.who;
+        let running = !matches!(stage, LastStage::Silent | LastStage::Finalized);
+        running.then(|| found.image.outer_pid(found.image.host_pid(entry.place.pid)))?
     };
-    let pids: Vec<u32> = job.images.iter().filter_map(pid).collect();
+    let pids: Vec<u32> = job.found_here().filter_map(pid).collect();
     let here = pids.len();
     let found = acquire::acquire(hosts, Start::Pids(pids), &Scope::default());
     let mut places: Places = BTreeMap::new();
@@ -152,7 +153,7 @@ fn places(job: &Job, hosts: &SystemHosts) -> Vec<(String, BTreeSet<u32>)> {
         .for_each(|place| add(&mut places, place));
     let known = |places: &Places| here + places.values().map(BTreeSet::len).sum::<usize>();
     // Only rank 0 knows all others: if it is on another host, that host is asked about them.
-    if known(&places) < size(job, &files) {
+    if known(&places) < size(job) {
         let whom = |pids: &BTreeSet<u32>| Whom { pids: pids.clone(), ..Whom::default() };
         let directories = places.iter().map(|(host, pids)| (host, whom(pids)));
         for place in who_else(hosts, job.owner, directories) {
@@ -191,8 +192,8 @@ fn who_else<'a>(
 }
 
 /// Size of the largest world that has ranks here.
-fn size(job: &Job, files: &Arc<Files>) -> usize {
-    let sizes = job.images.iter().filter_map(|image| image.read(files).ok().flatten()?.1.size);
+fn size(job: &Job) -> usize {
+    let sizes = job.found_here().filter_map(|found| Some(found.told()?.who.size));
     sizes.max().map_or(0, |size| size as usize)
 }
 

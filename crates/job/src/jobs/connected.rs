@@ -1,34 +1,29 @@
 //! Other jobs that a job is connected with by `MPI_Comm_accept`, `MPI_Comm_connect` or `MPI_Comm_join`. A
 //! view of one job does not contain their ranks, and says so if the jobs cannot be identified.
 
-use crate::jobs::discover;
+use crate::jobs::acquire::JobKey;
 use crate::jobs::job::Job;
-use crate::jobs::job_image::JobImage;
 use crate::jobs::other_worlds::Connected;
-use mpiscope_image::layout::State;
+use crate::jobs::scan::{Found, Scan};
 use std::collections::{BTreeMap, BTreeSet};
-
-fn open_of(job: &Job) -> BTreeSet<Connected> {
-    let here = job.images.iter().filter(|found| found.about().is_none());
-    let each = |found: &JobImage| {
-        let image = found.open().ok()?;
-        // A process that has left MPI is connected with no other.
-        let inside = State(image.header().ok()?.state.get()) == State::INITIALIZED;
-        inside.then(|| Connected::of(&image))
-    };
-    here.filter_map(each).flatten().collect()
-}
 
 /// Returns the connections of the job's processes on this host.
 #[must_use]
 pub fn of_job(job: &Job) -> BTreeSet<Connected> {
-    let open = open_of(job);
+    let scan = job.scan.as_deref();
+    scan.map(|scan| of_scanned(scan, &(job.owner, job.name.clone()))).unwrap_or_default()
+}
+
+/// Returns the connections of the processes of a job that a scan of this host has found.
+#[must_use]
+pub fn of_scanned(scan: &Scan, job: &JobKey) -> BTreeSet<Connected> {
+    let of = |found: &Found| found.told().map(|told| told.connected.clone()).unwrap_or_default();
+    let open: BTreeSet<Connected> = scan.of_job(job.0, &job.1).flat_map(of).collect();
     if open.is_empty() {
         return open;
     }
-    let here = discover::discover();
-    let others = here.iter().filter(|other| (other.owner, &other.name) != (job.owner, &job.name));
-    let known: BTreeSet<u64> = others.flat_map(open_of).map(|connection| connection.identity).collect();
+    let others = scan.images().filter(|found| found.job != *job);
+    let known: BTreeSet<u64> = others.flat_map(of).map(|connection| connection.identity).collect();
     let look =
         |connection: Connected| Connected { found: known.contains(&connection.identity), ..connection };
     open.into_iter().map(look).collect()

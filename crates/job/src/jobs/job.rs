@@ -5,6 +5,7 @@ use crate::jobs::acquire::{Entry, ProcessLocation};
 use crate::jobs::evidence::Symbols;
 use crate::jobs::job_image::{ImageId, JobImage};
 use crate::jobs::other_worlds::{Connected, Spawned};
+use crate::jobs::scan::{Found, Scan};
 use crate::jobs::scheduler::SlurmId;
 use crate::jobs::silent::Silent;
 use crate::jobs::started_by::StartedBy;
@@ -48,6 +49,8 @@ pub struct Job {
     pub known: Known,
     /// The scheduler's id by which the job was named; the scheduler may run other jobs on other hosts.
     pub named: Option<SlurmId>,
+    /// The scan of this host that found it, and what else that found.
+    pub scan: Option<Arc<Scan>>,
     /// How long nothing had happened when the job began to be terminated: see [`Job::as_it_was`].
     pub stood: Option<Duration>,
 }
@@ -131,7 +134,7 @@ impl Job {
 
     /// The Slurm job that started the processes on this host, if any.
     pub fn slurm(&self) -> Option<SlurmId> {
-        let ours = || self.holders().find_map(SlurmId::of_process);
+        let ours = || self.holders().into_iter().find_map(SlurmId::of_process);
         self.parts.as_ref().and_then(|parts| parts.slurm.clone()).or_else(ours)
     }
 
@@ -149,9 +152,14 @@ impl Job {
         }
     }
 
+    /// Its images in the scan of this host that found it; none if it was not found on this host.
+    pub(crate) fn found_here(&self) -> impl Iterator<Item = &Found> {
+        self.scan.iter().flat_map(|scan| scan.of_job(self.owner, &self.name))
+    }
+
     /// Processes of this host that hold its images.
-    fn holders(&self) -> impl Iterator<Item = u32> {
-        self.images.iter().flat_map(|image| &image.holders).map(|(pid, _)| *pid)
+    fn holders(&self) -> BTreeSet<u32> {
+        self.images.iter().flat_map(|image| &image.holders).map(|holder| holder.pid).collect()
     }
 
     /// Whether the job is on this host rather than in an evidence file.

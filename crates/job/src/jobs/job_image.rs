@@ -30,8 +30,8 @@ const LAYER: &str = "/libmpiscope.so";
 /// An image that some process holds, or one saved with what was known of its process.
 #[derive(Debug, Clone)]
 pub struct JobImage {
-    /// The processes that hold it, and the path by which each copy can be opened.
-    pub holders: Vec<(u32, PathBuf)>,
+    /// The processes that hold it.
+    pub holders: Vec<Holder>,
     /// How its process ended, if a process that waited for it reported that.
     pub end: Option<ProcessEnd>,
     /// Whether it is presented as it was while its process lived: see
@@ -49,6 +49,17 @@ pub struct ImageId {
     pub host: String,
     /// Inode of its memory file there.
     pub inode: u64,
+}
+
+/// A process that holds an image, as one scan of the host found it. Several descriptors are several holders.
+#[derive(Debug, Clone)]
+pub struct Holder {
+    /// Its process id.
+    pub pid: u32,
+    /// The path by which its copy can be opened.
+    pub(crate) path: PathBuf,
+    /// Its pids in its namespaces, from the reader's inward.
+    pub(crate) numbers: Arc<[u32]>,
 }
 
 /// Where the bytes of an image are.
@@ -100,7 +111,7 @@ impl JobImage {
     /// A process of an evidence file.
     pub fn kept(kept: Kept) -> Self {
         let end = kept.about.end.clone();
-        let holders = vec![(kept.about.pid, PathBuf::new())];
+        let holders = vec![Holder { pid: kept.about.pid, path: PathBuf::new(), numbers: Arc::default() }];
         Self { holders, end, lived: false, bytes: Holds::Evidence(Arc::new(kept)), made_for: OnceLock::new() }
     }
 
@@ -135,13 +146,13 @@ impl JobImage {
 
     /// Whether some process still holds the image.
     pub fn held(&self) -> bool {
-        self.about().is_some() || self.holders.iter().any(|(_, path)| path.symlink_metadata().is_ok())
+        self.about().is_some() || self.holders.iter().any(|holder| holder.path.symlink_metadata().is_ok())
     }
 
     /// Whether it is the image of the process with this id on this host: wrapper and collector hold it, too.
     pub fn is_of(&self, pid: u32) -> bool {
         let own = || self.open().ok()?.header().ok().map(|header| header.pid.get());
-        self.holders.iter().any(|(holder, _)| *holder == pid)
+        self.holders.iter().any(|holder| holder.pid == pid)
             && own().map(|own| self.host_pid(own)) == Some(pid)
     }
 
@@ -153,7 +164,7 @@ impl JobImage {
             Holds::Evidence(kept) => return kept.open(),
         };
         let mut last = Error::NotFound("the process that held the image is gone; try again".into());
-        for (pid, path) in &self.holders {
+        for Holder { pid, path, .. } in &self.holders {
             match memory.open(path) {
                 Ok(Some(file)) => return open_fd(file.into(), &format!("image of process {pid}")),
                 Ok(None) => {}
@@ -199,7 +210,7 @@ impl JobImage {
             Err(error) if error.is_untouched() => return Ok(None),
             Err(why) => return Err(why),
         };
-        let what = || format!("image of process {}", self.holders.first().map_or(0, |(pid, _)| *pid));
+        let what = || format!("image of process {}", self.holders.first().map_or(0, |holder| holder.pid));
         let process = self.process(&image, self.moment(), files);
         let process = process.map_err(|why| Error::Image { what: what(), why })?;
         Ok(process.called_mpi().then_some((image, process)))
@@ -237,7 +248,7 @@ impl JobImage {
         if let Some((_, pid)) = self.made_for.get().filter(|(known, _)| *known == own) {
             return Some(*pid);
         }
-        let pid = name_space::process(own, self.pids())?;
+        let pid = name_space::process(own, self.holders.iter().map(|holder| (holder.pid, &*holder.numbers)))?;
         // Another thread may have found the same.
         let _same = self.made_for.set((own, pid));
         Some(pid)
@@ -260,7 +271,7 @@ impl JobImage {
     /// The processes that hold it. Several descriptors of one process follow each other.
     fn pids(&self) -> impl Iterator<Item = u32> {
         let mut last = None;
-        self.holders.iter().map(|(holder, _)| *holder).filter(move |pid| last.replace(*pid) != Some(*pid))
+        self.holders.iter().map(|holder| holder.pid).filter(move |pid| last.replace(*pid) != Some(*pid))
     }
 
     /// Returns the pid if the process with this pid on its host still exists; `None` for a saved process.
@@ -271,7 +282,7 @@ impl JobImage {
     /// Returns the process that the image was made for, according to the host, before that process has
     /// written to it.
     pub fn untouched(&self) -> ProcessLocation {
-        let holders: Vec<u32> = self.holders.iter().map(|(pid, _)| *pid).collect();
+        let holders: Vec<u32> = self.holders.iter().map(|holder| holder.pid).collect();
         match &self.bytes {
             Holds::Memory(_) => ProcessLocation {
                 host: procfs::hostname().unwrap_or_default(),
@@ -368,7 +379,8 @@ mod tests {
     }
 
     fn found(holders: Vec<(u32, PathBuf)>, file: MemoryFile) -> JobImage {
-        JobImage { holders, ..JobImage::in_memory(file) }
+        let holder = |(pid, path)| Holder { pid, path, numbers: Arc::from([pid]) };
+        JobImage { holders: holders.into_iter().map(holder).collect(), ..JobImage::in_memory(file) }
     }
 
     fn why(found: &JobImage) -> String {

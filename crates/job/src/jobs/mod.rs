@@ -15,6 +15,7 @@ pub mod merge;
 pub mod other_worlds;
 pub mod parallel_images;
 pub mod placement;
+pub mod scan;
 pub mod scheduler;
 pub mod silent;
 pub mod spawned;

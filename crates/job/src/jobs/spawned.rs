@@ -4,22 +4,15 @@
 //! The spawning processes know how many there are. Each host reports the spawns of its own processes, so that
 //! no image from another host is read for this.
 
-use crate::jobs::acquire::WhoIs;
 use crate::jobs::job::Job;
-use crate::jobs::job_image::JobImage;
-use crate::jobs::other_worlds::{Spawned, Which};
+use crate::jobs::other_worlds::Spawned;
+use crate::jobs::scan::Found;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Returns what processes of this host have spawned and are still connected to.
 #[must_use]
 pub fn of_job(job: &Job) -> BTreeSet<Spawned> {
-    let here = job.images.iter().filter(|found| found.about().is_none());
-    let each = |found: &JobImage| {
-        let image = found.open().ok()?;
-        let who = WhoIs::of(&image)?;
-        Some(Spawned::of(&image, &who.entry.world, Which::Live))
-    };
-    here.filter_map(each).flatten().collect()
+    job.found_here().filter_map(Found::told).flat_map(|told| told.spawned.iter().cloned()).collect()
 }
 
 /// Describes how many spawned processes are missing, if fewer were seen, apart from the spawning ones, than

@@ -218,7 +218,7 @@ impl Copied {
         places: &Places,
         stacks: &dyn Fn(&JobImage, &Process) -> Vec<ThreadStack>,
     ) -> Result<Self, Error> {
-        let holder = found.holders.first().map_or(0, |(pid, _)| *pid);
+        let holder = found.holders.first().map_or(0, |holder| holder.pid);
         let image = match found.open() {
             Ok(image) => image,
             Err(Error::Image { why: mpiscope_image::Error::NotAnImage, .. }) => {

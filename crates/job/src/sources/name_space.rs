@@ -4,13 +4,15 @@
 use mpiscope_target::procfs::{self, StatusLines};
 use std::collections::BTreeMap;
 
+/// A process and its pids in its namespaces, from the reader's inward.
+pub type Numbers<'a> = (u32, &'a [u32]);
+
 /// Finds the process of this host whose pid in its own namespace is `own`.
-pub fn process(own: u32, among: impl Iterator<Item = u32>) -> Option<u32> {
-    let all = among.filter_map(|pid| Some((StatusLines::of(pid).ok()?.namespace_pids(), pid)));
-    let all = all.filter(|(numbers, _)| numbers.last() == Some(&own));
+pub fn process<'a>(own: u32, among: impl Iterator<Item = Numbers<'a>>) -> Option<u32> {
+    let all = among.filter(|(_, numbers)| numbers.last() == Some(&own));
     // A process that only reads the image may by chance have the same pid on the host as the other has
     // inside.
-    all.max_by_key(|(numbers, _)| numbers.len()).map(|(_, pid)| pid)
+    all.max_by_key(|(_, numbers)| numbers.len()).map(|(pid, _)| pid)
 }
 
 /// Maps the id of each thread in the process's own namespace to its id on the host.
@@ -27,8 +29,9 @@ mod tests {
     #[test]
     fn a_process_outside_other_pid_namespaces_has_one_pid() {
         let own = std::process::id();
-        assert_eq!(process(own, [own, 1].into_iter()), Some(own));
-        assert_eq!(process(own, [1].into_iter()), None);
+        let numbers = StatusLines::of(own).unwrap().namespace_pids();
+        assert_eq!(process(own, [(own, numbers.as_slice()), (1, &[1])].into_iter()), Some(own));
+        assert_eq!(process(own, [(1, [1].as_slice())].into_iter()), None);
         assert!(threads(own).iter().all(|(inner, outer)| inner == outer));
     }
 }

@@ -335,6 +335,7 @@ fn trace(out: &str, report: &Value) -> Result<()> {
                 let ns = number(&line, "end_ns")? - number(&line, "begin_ns")?;
                 let sum = calls.entry(name).or_insert((0, Some(0.0), 0));
                 (sum.0, sum.1) = (sum.0 + 1, sum.1.map(|time| time + ns / 1e9));
+                sum.2 += line["bytes"].as_u64().context("no bytes")?;
             }
             Some("message") => {
                 messages += 1;
@@ -343,10 +344,11 @@ fn trace(out: &str, report: &Value) -> Result<()> {
             _ => {}
         }
     }
-    for (name, (count, time_s, _)) in
+    for (name, (count, time_s, moved)) in
         functions(report)?.into_iter().filter(|(_, function)| function.1.is_some())
     {
-        let (found, seconds, _) = calls.get(&name).copied().unwrap_or_default();
+        let (found, seconds, traced) = calls.get(&name).copied().unwrap_or_default();
+        ensure!(traced == moved, "{name}: {traced} bytes in the trace, {moved} in the report");
         let rounded = 2e-9 * count as f64;
         let difference = (seconds.unwrap_or(0.0) - time_s.unwrap_or(0.0)).abs();
         let allowed = rounded + CLOCK * time_s.unwrap_or(0.0);

@@ -92,6 +92,7 @@ fn random_traffic(library: &Library) -> Result<()> {
     let whole = traced(library, dir.path(), "--trace=4M")?;
     messages(&whole, dir.path())?;
     calls(&whole, dir.path())?;
+    bytes(&whole, dir.path())?;
     archive(&whole, dir.path())?;
     // Room for 64 calls per thread: the last ones are kept, and the others are counted.
     let last = traced(library, dir.path(), "--trace=4K")?;
@@ -243,6 +244,28 @@ fn messages(lines: &[Value], dir: &Path) -> Result<()> {
     let (ledger, _) = ledger(dir)?;
     let ledger: BTreeMap<_, _> = ledger.into_iter().map(|(key, [.., n, bytes])| (key, [n, bytes])).collect();
     ensure!(found == ledger, "the trace has {found:?}, the program counted {ledger:?}");
+    Ok(())
+}
+
+/// Checks that the calls of each function moved as many bytes as in the report: those of a receive count for the call that
+/// started it, however it was completed.
+fn bytes(lines: &[Value], dir: &Path) -> Result<()> {
+    if lines[0]["gone"].as_u64() != Some(0) {
+        return Ok(());
+    }
+    let report: Value = serde_json::from_slice(&std::fs::read(dir.join("out/report.json"))?)?;
+    let mut found: BTreeMap<&str, u64> = BTreeMap::new();
+    for call in of(lines, "call") {
+        *found.entry(call["function"].as_str().context("no function")?).or_default() +=
+            call["bytes"].as_u64().context("no bytes")?;
+    }
+    let functions = report["functions"].as_array().context("no functions")?;
+    let reported =
+        functions.iter().filter_map(|one| Some((one["name"].as_str()?, one["total"]["bytes"].as_u64()?)));
+    let moving =
+        |all: BTreeMap<_, _>| all.into_iter().filter(|(_, bytes)| *bytes > 0).collect::<BTreeMap<_, _>>();
+    let (found, reported) = (moving(found), moving(reported.collect()));
+    ensure!(found == reported, "the trace has {found:?}, the report {reported:?}");
     Ok(())
 }
 

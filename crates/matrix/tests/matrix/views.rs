@@ -2,6 +2,7 @@
 
 pub mod cores;
 mod names;
+mod spawned;
 mod threads;
 
 use std::collections::BTreeMap;
@@ -26,10 +27,12 @@ const LATE: Program = Program { name: "late_start", ranks: 2, needs: Needs::Noth
 const CORES: &str = "core_files_of_a_hung_job_give_the_same_in_core_why_ps_and_inspect";
 const BOUND: Program = Program { name: "bound_values", ranks: 2, needs: Needs::Nothing };
 
+const SPAWNED: &str = "the_variables_of_each_rank_of_two_worlds_are_its_own_live_and_saved";
+
 type Check = fn(&Subject, &Library) -> Result<()>;
 
 pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>) -> Vec<Trial> {
-    let checks: [(&'static str, Check); 8] = [
+    let checks: [(&'static str, Check); 9] = [
         ("variables_of_objects_are_the_same_from_inside_and_outside", bound),
         ("a_polling_thread_does_not_hide_the_one_that_communicates", roles),
         ("one_thread_in_mpi_is_shown_next_to_the_main_thread", threads::one),
@@ -38,6 +41,7 @@ pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>) -> Vec<Trial> {
         ("a_rank_that_has_not_called_mpi_is_shown_with_one_that_waits_for_it", late),
         ("an_object_that_one_rank_has_named_has_one_label_in_all_views", names::check),
         (CORES, cores::check),
+        (SPAWNED, spawned::check),
     ];
     let trial = |(what, check): (&'static str, Check)| {
         let (subject, library) = (Arc::clone(subject), Arc::clone(library));
@@ -48,6 +52,9 @@ pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>) -> Vec<Trial> {
         }
         if what == CORES && library.family == Family::Intel {
             return crate::skipped(name, "its ranks end while a debugger takes core files of them");
+        }
+        if what == SPAWNED && spawned::unusable(&library) {
+            return crate::skipped(name, "its launcher does not start processes for a single one");
         }
         checked(name, move || check(&subject, &library))
     };

@@ -146,7 +146,8 @@ impl Scope {
                 join::elsewhere(job, hosts.look(pause, stacks, limit))
             }
             Self::Part { .. } if !ends => {
-                other_hosts::join(job, &host_scope::system().started_by(job.started_by()), pause, stacks)
+                let hosts = host_scope::system().started_by(job.started_by()).scanned(job.scan.clone());
+                other_hosts::join(job, &hosts, pause, stacks)
             }
             _ => Elsewhere::default(),
         }

@@ -1,7 +1,7 @@
 //! Whether the layer can intercept a program's calls of its MPI library.
 
 use super::{Check, Family, Result};
-use crate::base::time_limit;
+use crate::base::time_limit::{self, Outcome};
 use object::read::elf::ElfFile64;
 use object::{Endianness, Object, ObjectSymbol};
 use std::ffi::OsStr;
@@ -197,9 +197,16 @@ fn listed(path: &Path, loader: &Path, found: &mut Program) -> Option<String> {
     // The loader looks for a name without a directory among the libraries.
     let file = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let listed = time_limit::run(Command::new(loader).arg("--list").arg(file), PATIENCE);
-    let text = listed.map(|outcome| String::from_utf8_lossy(&outcome.stdout).into_owned());
+    let both = |outcome: Outcome| {
+        [outcome.stdout, outcome.stderr].map(|text| String::from_utf8_lossy(&text).into_owned())
+    };
+    let [text, said] = listed.map(both).unwrap_or_default();
+    if let Some(name) = not_loaded(&said) {
+        found.checks.push(lacks(path, name));
+        return None;
+    }
     // At least the C library is always listed.
-    let Some(text) = text.ok().filter(|text| !text.trim().is_empty()) else {
+    if text.trim().is_empty() {
         let what = format!(
             "{}: its libraries are unknown: {} --list printed none",
             path.display(),
@@ -207,13 +214,27 @@ fn listed(path: &Path, loader: &Path, found: &mut Program) -> Option<String> {
         );
         found.checks.push(Check { check: NAME, result: Result::Unknown, found: what, remedy: None });
         return None;
-    };
+    }
     for (name, _) in files(&text).filter(|(_, file)| file.starts_with("not found")) {
-        let what = format!("{} needs {name}, which is not found", path.display());
-        let remedy = "load the module of its MPI library, or set LD_LIBRARY_PATH";
-        found.checks.push(Check::of(NAME, Result::Problem, what, remedy));
+        found.checks.push(lacks(path, name));
     }
     Some(text)
+}
+
+fn lacks(path: &Path, library: &str) -> Check {
+    let what = format!("{} needs {library}, which is not found", path.display());
+    let remedy = "load the module of its MPI library, or set LD_LIBRARY_PATH";
+    Check::of(NAME, Result::Problem, what, remedy)
+}
+
+/// The library that was not found, according to a message of the loader of glibc or musl, which then list nothing.
+fn not_loaded(said: &str) -> Option<&str> {
+    let begins = ["error while loading shared libraries: ", "Error loading shared library "];
+    let rest =
+        said.lines().find_map(|line| begins.iter().find_map(|begin| Some(line.split_once(begin)?.1)))?;
+    // Other reasons, such as a damaged file, are said about a library that was found.
+    let (name, why) = rest.split_once(": ")?;
+    why.contains("No such file or directory").then_some(name)
 }
 
 /// Libraries by name, with the file found for each.
@@ -323,6 +344,24 @@ mod tests {
         libraries(&std::env::current_exe().unwrap(), Path::new("/bin/true"), &mut found);
         assert_eq!(found.checks.first().map(|check| check.result), Some(Result::Unknown), "{found:?}");
         assert_eq!(found.checks.len(), 1);
+    }
+
+    #[test]
+    fn the_library_that_a_loader_misses_is_named_with_what_to_try() {
+        let of = |said: &str| not_loaded(said).map(str::to_owned);
+        let end = "cannot open shared object file: No such file or directory\n";
+        let glibc = format!("./app: error while loading shared libraries: libmpi.so.40: {end}");
+        assert_eq!(of(&glibc).as_deref(), Some("libmpi.so.40"));
+        let musl = "Error loading shared library libmpi.so.12: No such file or directory (needed by ./app)\n";
+        assert_eq!(of(musl).as_deref(), Some("libmpi.so.12"));
+        let damaged = "./app: error while loading shared libraries: /lib/libmpi.so.40: file too short\n";
+        assert_eq!((of(damaged), of("")), (None, None));
+        let check = lacks(Path::new("./app"), "libmpi.so.40");
+        assert_eq!(
+            (check.found.as_str(), check.result),
+            ("./app needs libmpi.so.40, which is not found", Result::Problem)
+        );
+        assert!(check.remedy.is_some_and(|remedy| remedy.contains("LD_LIBRARY_PATH")));
     }
 
     #[test]

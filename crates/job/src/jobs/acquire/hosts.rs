@@ -6,6 +6,7 @@ use super::remote::Remote;
 use super::{Acquired, Error, Users};
 use crate::base::host_name::same_host;
 use crate::jobs::announced;
+use crate::jobs::scan::Scan;
 use crate::jobs::started_by::StartedBy;
 use crate::sources::process_tree::Families;
 use mpiscope_target::{Files, Live, Target, procfs};
@@ -76,13 +77,21 @@ pub struct SystemHosts {
     /// Data shared by all processes of this host, read once.
     files: Arc<Files>,
     families: OnceLock<Families>,
+    /// The scan of this host; made when first needed, unless there is one already.
+    scan: OnceLock<Arc<Scan>>,
 }
 
 impl SystemHosts {
     /// Creates a system that asks other hosts with `MPISCOPE_SSH`, or `ssh` if unset, to run `program` there.
     pub fn new(program: PathBuf) -> Self {
         let host = procfs::hostname().unwrap_or_default();
-        Self { host, remote: Remote::new(program), files: Arc::default(), families: OnceLock::new() }
+        Self {
+            host,
+            remote: Remote::new(program),
+            files: Arc::default(),
+            families: OnceLock::new(),
+            scan: OnceLock::new(),
+        }
     }
 
     /// Declares that other hosts belong to a job started by `what`: they are reached the way it reached them,
@@ -91,6 +100,18 @@ impl SystemHosts {
     pub fn started_by(mut self, what: StartedBy) -> Self {
         self.remote.as_started_by(what);
         self
+    }
+
+    /// Declares that this host has just been scanned.
+    #[must_use]
+    pub fn scanned(self, scan: Option<Arc<Scan>>) -> Self {
+        let scan = scan.map_or_else(OnceLock::new, OnceLock::from);
+        Self { scan, ..self }
+    }
+
+    /// The scan of this host that serves everything asked of it.
+    pub fn scan(&self) -> &Scan {
+        self.scan.get_or_init(|| Arc::new(Scan::now()))
     }
 
     /// How other hosts are reached.
@@ -114,10 +135,7 @@ impl Hosts for SystemHosts {
     }
 
     fn open(&self, pid: u32, executable: &Path) -> Result<Box<dyn Target>, Error> {
-        let live = Live::open_among(pid, self.files.clone())?;
-        if procfs::stat(pid)?.has_ended() {
-            return Err(mpiscope_target::Error::NoProcess { pid }.into());
-        }
+        let live = Live::open_briefly(pid, self.files.clone())?;
         let now = live.executable().unwrap_or_default();
         let name = |path: &Path| {
             let text = path.as_os_str().to_string_lossy().into_owned();
@@ -137,7 +155,7 @@ impl Hosts for SystemHosts {
     }
 
     fn records(&self) -> Vec<ImageEntry> {
-        images::all()
+        images::of_scan(self.scan())
     }
 
     fn announced(&self, job: &JobKey) -> Vec<String> {

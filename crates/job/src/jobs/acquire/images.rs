@@ -1,8 +1,10 @@
 //! The third source of processes: the images that processes of a job hold on this host. They still know the
 //! ranks of a process that has ended, as long as `mpiscope run` keeps its image.
 
-use super::{Acquired, Entry, LastStage, ProcessLocation, WhoIs};
-use crate::jobs::discover;
+use super::{Acquired, Entry, JobKey, LastStage, ProcessLocation, WhoIs};
+use crate::jobs::job::Job;
+use crate::jobs::job_image::JobImage;
+use crate::jobs::scan::{Found, Scan};
 use crate::jobs::silent::Silent;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -21,17 +23,18 @@ pub struct ImageEntry {
     pub entry: Entry,
 }
 
-/// Returns all processes of all jobs on this host that are visible to this user and have called MPI, except
-/// those that ended properly.
-pub fn all() -> Vec<ImageEntry> {
-    let jobs = discover::discover();
-    jobs.iter().flat_map(|job| job.images.iter().filter_map(|found| record(job, found))).collect()
+/// Returns all processes of all jobs that a scan of this host has found and that have called MPI, except those
+/// that ended properly.
+#[must_use]
+pub fn of_scan(scan: &Scan) -> Vec<ImageEntry> {
+    let of = |found: &Found| record(&found.job, &found.image, found.told()?.who.clone());
+    scan.images().filter_map(of).collect()
 }
 
 /// Returns the processes of a job saved in an evidence file. Which world spawned another is recorded only in
 /// tables of living processes.
 #[must_use]
-pub fn of_kept(job: &crate::jobs::job::Job) -> Acquired {
+pub fn of_kept(job: &Job) -> Acquired {
     let mut found = Acquired::default();
     for image in &job.images {
         match image.about() {
@@ -42,7 +45,11 @@ pub fn of_kept(job: &crate::jobs::job::Job) -> Acquired {
                 }
             }
             _ => match image.open() {
-                Ok(_) => found.processes.extend(record(job, image).map(|record| record.entry)),
+                Ok(opened) => {
+                    let key = (job.owner, job.name.clone());
+                    let record = WhoIs::of(&opened).and_then(|who| record(&key, image, who));
+                    found.processes.extend(record.map(|record| record.entry));
+                }
                 Err(why) => found.problems.push(why.to_string()),
             },
         }
@@ -75,15 +82,15 @@ fn untouched(place: ProcessLocation) -> Entry {
     }
 }
 
-fn record(job: &crate::jobs::job::Job, found: &crate::jobs::job_image::JobImage) -> Option<ImageEntry> {
-    let WhoIs { stage, mut entry, .. } = WhoIs::of(&found.open().ok()?)?;
+fn record((owner, job): &JobKey, found: &JobImage, who: WhoIs) -> Option<ImageEntry> {
+    let WhoIs { stage, mut entry, .. } = who;
     let own_pid = entry.place.pid;
     entry.place.pid = found.host_pid(own_pid);
     entry.gone = !found.alive(entry.place.pid);
     if stage == LastStage::Silent || (stage == LastStage::Finalized && entry.gone) {
         return None;
     }
-    Some(ImageEntry { job: job.name.clone(), owner: job.owner, own_pid, entry })
+    Some(ImageEntry { job: job.clone(), owner: *owner, own_pid, entry })
 }
 
 /// Returns what images tell about the jobs to which the known processes belong. The pid of a process that is

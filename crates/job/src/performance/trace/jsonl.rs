@@ -102,7 +102,8 @@ struct CallLine<'a> {
     /// The tag passed by the program; none for `MPI_ANY_TAG`.
     #[serde(skip_serializing_if = "Option::is_none")]
     tag: Option<i32>,
-    /// Bytes moved by the process in this call.
+    /// Bytes moved by the process in this call, or by the receives that it started, as far as they are known to be
+    /// complete; so the sums by function are those of the report.
     bytes: u64,
     /// Number of a collective on its communicator, modulo 2^32; the same on all members.
     #[serde(skip_serializing_if = "Option::is_none")]

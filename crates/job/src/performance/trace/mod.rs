@@ -52,7 +52,7 @@ pub struct Call {
     pub peer_name: Option<Arc<str>>,
     /// The tag passed by the program; `None` for `MPI_ANY_TAG`.
     pub tag: Option<i32>,
-    /// Bytes moved by this process in the call.
+    /// Bytes moved by this process in the call, or by the receives that it started, as in reports.
     pub bytes: u64,
     /// Number of the collective on its communicator, modulo 2^32; the same on all members.
     pub collective: Option<u32>,
@@ -238,8 +238,31 @@ fn joined(mut seen: Vec<Seen>) -> JobTrace {
     }
     call_by(&given, &mut ranks);
     let messages = arrows::find(&observations, &ranks, &later, &names);
+    add_received(&messages, &mut ranks);
     let comms = comms(&observations, names);
     JobTrace { ranks, messages, comms, start_unix_ns, hosts }
+}
+
+/// Adds to the calls that started receives what was received later: a call is recorded when it returns.
+fn add_received(messages: &[Message], ranks: &mut [RankTrace]) {
+    let call = |rank: &RankTrace, (thread, at): (usize, usize)| -> Option<u64> {
+        Some(rank.threads.get(thread)?.calls.get(at)?.bytes)
+    };
+    let mut later: BTreeMap<(usize, usize, usize), u64> = BTreeMap::new();
+    for message in messages.iter().filter(|message| message.received_ns.is_some()) {
+        let End { rank, call: got, .. } = message.received;
+        // A blocking receive has counted it, also after a matching probe.
+        let counted = got.and_then(|got| call(ranks.get(rank)?, got)).is_some_and(|bytes| bytes > 0);
+        if let Some(posted) = message.posted.filter(|posted| Some(*posted) != got && !counted) {
+            *later.entry((rank, posted.0, posted.1)).or_default() += message.bytes;
+        }
+    }
+    for ((rank, thread, at), bytes) in later {
+        let thread = ranks.get_mut(rank).and_then(|rank| rank.threads.get_mut(thread));
+        if let Some(call) = thread.and_then(|thread| thread.calls.get_mut(at)) {
+            call.bytes = call.bytes.saturating_add(bytes);
+        }
+    }
 }
 
 /// Gives shared objects these names in the calls of all ranks.

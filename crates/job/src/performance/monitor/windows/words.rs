@@ -30,7 +30,7 @@ pub fn said(
             _ => joined.push((range.clone(), now)),
         }
     }
-    let one = joined.len() == 1;
+    let one = joined.len() == 1 && joined.iter().all(|(range, _)| range.len() == all.len());
     let iterations = windows.iterations.iter().map(Iterations::sentence);
     let alike = joined.iter().enumerate().filter_map(|(at, (range, stretch))| {
         let place = match at {
@@ -123,19 +123,19 @@ fn sentence(
     let balance = format!("load balance {:.0} %, parallel efficiency {all_of_it:.0} %", 100.0 * load);
     let (from, until) = (range.start as f64 * windows.seconds, range.end as f64 * windows.seconds);
     let (from, until) = (duration(from), duration(until));
-    let count = range.len();
+    let more = more.strip_prefix(", ").map(|more| format!(" ({more})")).unwrap_or_default();
+    // No number of windows: those of a table are wider.
     let when = match (range.start, place) {
         (_, Place::Only) => "the whole run is uniform".to_owned(),
-        (0, _) => format!("the first {count} windows (until {until}{more})"),
+        (0, _) => format!("until {until}{more}"),
         // The windows before it have no load balance.
-        (_, Place::First) => format!("for {count} windows (from {from} to {until}{more})"),
-        (_, Place::Later) => format!("then, for {count} windows (from {from} to {until}{more})"),
+        (_, Place::First) => format!("from {from} to {until}{more}"),
+        (_, Place::Later) => format!("then, from {from} to {until}{more}"),
     };
     let one = place == Place::Only;
     let name = windows.ranks.get(who)?;
     Some(match (load >= BALANCED, one, range.start) {
         (true, true, _) => format!("{when} and balanced: {balance}"),
-        (true, false, 0) => format!("{when} are balanced: {balance}"),
         (true, false, _) => format!("{when}, the ranks are balanced: {balance}"),
         (false, true, _) => format!("{when}: {balance}; rank {name} works longest, {over:.1} times the mean"),
         (false, false, 0) => {

@@ -44,7 +44,8 @@ pub enum Event {
         operation: Operation,
         comm: u32,
         root: u32,
-        bytes: u64,
+        sent: u64,
+        received: u64,
     },
 }
 
@@ -267,7 +268,14 @@ fn nested(
 fn collective(call: &Call, rank: usize, comms: &mut Communicators<'_>) -> Option<Event> {
     let operation = functions::operation(&call.function)?;
     let comm = comms.number(call.identity, call.object.as_deref().unwrap_or_default());
-    comms.member(comm, rank);
-    let root = call.peer.and_then(|peer| comms.ranked(comm, peer)).unwrap_or(u32::MAX);
-    Some(Event::CollectiveEnd { operation, comm, root, bytes: call.bytes })
+    let own = comms.member(comm, rank);
+    let root = call.peer.and_then(|peer| comms.ranked(comm, peer));
+    // With other collectives the direction depends on the library's algorithm.
+    let receives = match (functions::role(&call.function), root) {
+        (Role::ONE_TO_ALL, Some(root)) => own != root,
+        (Role::ALL_TO_ONE, Some(root)) => own == root,
+        _ => false,
+    };
+    let (sent, received) = if receives { (0, call.bytes) } else { (call.bytes, 0) };
+    Some(Event::CollectiveEnd { operation, comm, root: root.unwrap_or(u32::MAX), sent, received })
 }

@@ -14,10 +14,10 @@ fn rank(rank: u32, host: &str, calls: Vec<Call>) -> RankTrace {
 /// Ranks 1 and 0 are 0 and 1 of a communicator with identity 7, on which rank 0 sends to rank 1, which posts
 /// and completes the receive in different calls.
 fn trace() -> JobTrace {
-    let barrier = Call { identity: 7, object: Some("c".into()), ..call("MPI_Bcast", 30, 40) };
-    let root = Call { peer: Some(1), bytes: 8, ..barrier.clone() };
-    let sends = vec![Call { place: Some("a.c:3".into()), ..call("MPI_Send", 10, 20) }, root];
-    let receives = vec![call("MPI_Irecv", 5, 6), call("MPI_Waitall", 12, 25), barrier];
+    let from_root = call("MPI_Bcast", 30, 40);
+    let from_root = Call { identity: 7, object: Some("c".into()), peer: Some(1), bytes: 8, ..from_root };
+    let sends = vec![Call { place: Some("a.c:3".into()), ..call("MPI_Send", 10, 20) }, from_root.clone()];
+    let receives = vec![call("MPI_Irecv", 5, 6), call("MPI_Waitall", 12, 25), from_root];
     let message = Message {
         sent: End { rank: 0, call: Some((0, 0)), gone: false },
         received: End { rank: 1, call: Some((0, 1)), gone: false },
@@ -46,14 +46,15 @@ fn calls_messages_and_collectives_become_events_with_ranks_of_the_communicator()
     let names: Vec<&str> = plan.regions.iter().map(|(name, _)| &*plan.strings[*name as usize]).collect();
     assert_eq!(names, ["MPI_Send", "MPI_Bcast", "MPI_Irecv", "MPI_Waitall"]);
     let place = plan.strings.iter().position(|text| &**text == "a.c:3").map(|at| at as u32);
-    let end = |bytes| Event::CollectiveEnd { operation: Operation(1), comm: 0, root: 1, bytes };
+    let end =
+        |sent, received| Event::CollectiveEnd { operation: Operation(1), comm: 0, root: 1, sent, received };
     let sender = [
         (10, Event::Enter { region: 0, place }),
         (10, Event::Send { to: 0, comm: 0, tag: 4, bytes: 16, request: None }),
         (20, Event::Leave { region: 0 }),
         (30, Event::Enter { region: 1, place: None }),
         (30, Event::CollectiveBegin),
-        (40, end(8)),
+        (40, end(8, 0)),
         (40, Event::Leave { region: 1 }),
     ];
     assert_eq!(plan.locations[0].events, sender);
@@ -67,6 +68,7 @@ fn calls_messages_and_collectives_become_events_with_ranks_of_the_communicator()
         (25, Event::Leave { region: 3 }),
     ];
     assert_eq!(receiver[..6], wanted);
+    assert!(receiver.contains(&(40, end(0, 8))), "only the root of a broadcast sends: {receiver:?}");
     assert_eq!((plan.comms[0].1.members.as_slice(), plan.hosts.len(), plan.until_ns), (&[1, 0][..], 2, 40));
 }
 

@@ -137,8 +137,8 @@ impl Archive<'_> {
                     (library.irecv)(writer, none, ns, from, comm, tag, bytes, request)
                 }
                 Event::CollectiveBegin => (library.collective_begin)(writer, none, ns),
-                Event::CollectiveEnd { operation, comm, root, bytes } => {
-                    (library.collective_end)(writer, none, ns, operation.0, comm, root, bytes, 0)
+                Event::CollectiveEnd { operation, comm, root, sent, received } => {
+                    (library.collective_end)(writer, none, ns, operation.0, comm, root, sent, received)
                 }
             }
         }
