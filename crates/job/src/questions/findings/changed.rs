@@ -24,7 +24,7 @@ pub(super) fn written_over_in(seen: &Observation) -> Lines {
 }
 
 /// Returns the operations whose buffers the program itself changed, each with whether it receives.
-fn changed(seen: &Observation) -> Vec<(&Line, bool)> {
+pub(super) fn changed(seen: &Observation) -> Vec<(&Line, bool)> {
     let ledger = seen.ledger.as_deref();
     let (sent, received) = (ledger.map(|ledger| &ledger.sent), ledger.map(|ledger| &ledger.received));
     let collective = ledger.map(|ledger| &ledger.collective);

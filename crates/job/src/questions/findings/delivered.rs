@@ -5,7 +5,7 @@
 //! elements follow one another without gaps.
 
 use super::alike::Alike;
-use super::changed::{Lines, completed, sentence, written_over_in};
+use super::changed::{Lines, changed, completed, sentence, written_over_in};
 use super::overlaps::described;
 use super::{Finding, Kind, Whose};
 use crate::observation::Observation;
@@ -14,18 +14,26 @@ use crate::questions::why::{Ends, Joined, ProcessIndex, Words};
 use mpiscope_image::traffic::EntryFlag;
 use std::collections::{HashMap, HashSet};
 
-/// Returns one finding for each line that received such messages.
+/// Returns one finding for each line that received such messages, unless [`changed`] already tells of it.
 pub(super) fn otherwise(observations: &[Observation], words: &Words<'_>, whose: &Whose) -> Vec<Finding> {
     let joined = Joined::of(observations);
     let processes: HashMap<_, _> = joined.processes().map(|(me, .., seen)| (me, seen)).collect();
-    let mut found = Alike::new();
+    let (mut found, mut known) = (Alike::new(), HashMap::new());
     for ends in differing(&joined, &processes) {
         let place = ends.received.named.place.as_deref();
-        if let Some(seen) = processes.get(&ends.receiver) {
+        let Some(seen) = processes.get(&ends.receiver) else { continue };
+        let known = known.entry(ends.receiver).or_insert_with(|| places(seen));
+        if !known.contains(&place) {
             found.add(place, whose.who(seen), 1, || said(&ends, words));
         }
     }
     found.findings(Kind::BUFFER_CHANGED, |place| *place)
+}
+
+/// Returns the lines of receives whose buffers are known to have been changed.
+fn places(seen: &Observation) -> HashSet<Option<&str>> {
+    let receives = changed(seen).into_iter().filter(|(_, receives)| *receives);
+    receives.map(|(line, _)| line.named.place.as_deref()).collect()
 }
 
 fn said(ends: &Ends<'_>, words: &Words<'_>) -> String {
@@ -59,6 +67,7 @@ fn is_certain(ends: &Ends<'_>) -> bool {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use crate::observation::Communicator;
@@ -114,6 +123,10 @@ mod tests {
                       it: it differs from what rank 0 sent at a.c:0 (2 times)";
         assert_eq!(said_of(side(0, &[3, 4, 5]), side(1, &[3, 8, 9])), [wanted]);
         assert!(said_of(side(0, &[3, 4]), side(1, &[3, 0])).is_empty(), "unknown");
+        let mut receiver = side(1, &[3, 8]);
+        let first = receiver.ledger.iter_mut().find_map(|ledger| ledger.received.lines.first_mut()).unwrap();
+        first.flags |= EntryFlag::CHANGED.0;
+        assert!(said_of(side(0, &[3, 4]), receiver).is_empty(), "its line is reported already");
     }
 
     #[test]
