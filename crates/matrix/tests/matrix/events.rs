@@ -16,7 +16,7 @@ use crate::subject::LIMIT;
 use crate::tool::{Check, build, conforms, layer, passes, program, trial};
 
 /// Debian's MPICH 4.0 can neither spawn nor open a port.
-const CANNOT_MEET: &str = "Debian's MPICH 4.0 cannot spawn or open a port";
+pub const CANNOT_MEET: &str = "Debian's MPICH 4.0 cannot spawn or open a port";
 
 pub fn trials(library: &Arc<Library>) -> Vec<Trial> {
     let mut trials = Vec::new();

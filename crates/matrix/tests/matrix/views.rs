@@ -53,8 +53,10 @@ pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>) -> Vec<Trial> {
         if what == CORES && library.family == Family::Intel {
             return crate::skipped(name, "its ranks end while a debugger takes core files of them");
         }
-        if what == SPAWNED && spawned::unusable(&library) {
-            return crate::skipped(name, "its launcher does not start processes for a single one");
+        if what == SPAWNED
+            && let Some(why) = spawned::unusable(&library)
+        {
+            return crate::skipped(name, why);
         }
         checked(name, move || check(&subject, &library))
     };

@@ -9,6 +9,7 @@ use super::overlaps::{Operation, described, written_over};
 use super::{Finding, Kind, Whose};
 use crate::observation::Observation;
 use crate::observation::ledger::{Called, Line, Misuse};
+use mpi_abi::{FunctionId, Start};
 use std::collections::HashSet;
 
 /// Lines of a process by address.
@@ -48,8 +49,9 @@ fn said(line: &Line, receives: bool) -> Option<String> {
 /// unknown.
 pub(super) fn completed(line: &Line) -> Option<&Called> {
     let call = line.waited.as_ref().map(|waited| &*waited.call)?;
-    let starts_it = call.function.starts_with("MPI_I") && call.place == line.named.place;
-    (!starts_it).then_some(call)
+    let function = FunctionId::from_name(&call.function);
+    let starts = function.is_some_and(|function| function.properties().start == Start::NONBLOCKING);
+    (!starts).then_some(call)
 }
 
 /// Describes the error in an operation and the call that completed it.

@@ -8,6 +8,7 @@ use mpiscope_testkit::mpi::{Family, Library};
 use mpiscope_testkit::program::{Needs, Program};
 use serde_json::Value;
 
+use crate::events::CANNOT_MEET;
 use crate::inspected::job::{Job, json, text};
 use crate::subject::Subject;
 
@@ -15,9 +16,15 @@ const PROGRAM: Program = Program { name: "hang_more", ranks: 1, needs: Needs::No
 /// One process that has started two others waits for one of them, and they for it.
 const SCENARIO: &str = "parent_and_children";
 
-/// Where that scenario cannot run.
-pub fn unusable(library: &Library) -> bool {
-    library.family == Family::Intel || library.name == "mpich-4.0"
+/// Returns why the scenario cannot run on a library, if so.
+pub fn unusable(library: &Library) -> Option<&'static str> {
+    match (library.family, &*library.name) {
+        (Family::Intel, _) => {
+            Some("it starts further processes only with other settings than this program has")
+        }
+        (_, "mpich-4.0") => Some(CANNOT_MEET),
+        _ => None,
+    }
 }
 
 pub fn check(subject: &Subject, library: &Library) -> Result<()> {
