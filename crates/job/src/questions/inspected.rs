@@ -103,7 +103,7 @@ impl Inspected {
     ) -> Result<T, Error> {
         let files = FileContext::new(&self.process, self.words(symbols));
         let context = FilesAndMemory { files, memory: &self.memory };
-        let reader = Reader::new(&self.image, &context)?.with_names(names);
+        let reader = Reader::again(&self.image, &self.process, &context)?.with_names(names);
         Ok(look(&reader))
     }
 

@@ -74,6 +74,24 @@ pub struct World {
 impl<'a, S: Source> Reader<'a, S> {
     /// Creates a reader for a process of which only the image is known.
     pub fn new(image: &'a Image<S>, around: &'a dyn ProcessContext) -> Result<Self, Error> {
+        Self::now(image, Cow::Owned(Functions::read(image)?), around)
+    }
+
+    /// Creates a reader for a process that has been read and has gone on since: its facts are read again, but not the
+    /// table of its functions, which is the largest part and does not change.
+    pub fn again(
+        image: &'a Image<S>,
+        process: &'a crate::Process,
+        around: &'a dyn ProcessContext,
+    ) -> Result<Self, Error> {
+        Self::now(image, Cow::Borrowed(&process.functions), around)
+    }
+
+    fn now(
+        image: &'a Image<S>,
+        functions: Cow<'a, Functions>,
+        around: &'a dyn ProcessContext,
+    ) -> Result<Self, Error> {
         let header = image.header()?;
         let process = image.table::<Process>(SectionKind::PROCESS)?;
         let (mut abi, mut world) = (AbiKind::UNKNOWN, World { rank: None, size: 0 });
@@ -91,7 +109,7 @@ impl<'a, S: Source> Reader<'a, S> {
             world,
             address: header.address.get(),
             clock: TickClock::new(&header.clock, None),
-            functions: Cow::Owned(Functions::read(image)?),
+            functions,
         };
         Ok(Self::begin(image, around, facts))
     }
