@@ -9,7 +9,6 @@
  * libraries, with and without the layer. LIBRARIES reject the program, or hang.
  */
 #include "broken.h"
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -213,6 +212,23 @@ static void started_while_active(void)
     MPI_Start(&request); /* here: started_while_active */
 }
 
+/* finding completed_request_waited_for 2 call-failed ranks 0 dies without openmpi-4.1,openmpi-5.0 says was given a request that MPI_Wait at */
+static void completed_request_waited_for(void)
+{
+    int value = 1;
+    MPI_Request request, copy;
+    if (rank == 1) {
+        send(0, 3);
+        receive(0, 3);
+    } else {
+        MPI_Irecv(&value, 1, MPI_INT, 1, 3, MPI_COMM_WORLD, &request);
+        copy = request;
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        MPI_Wait(&copy, MPI_STATUS_IGNORE); /* here: completed_request_waited_for */
+        send(1, 3);
+    }
+}
+
 /* finding size_of_no_communicator 2 call-failed ranks 1 dies says MPI_Comm_size at */
 static void size_of_no_communicator(void)
 {
@@ -243,70 +259,6 @@ static void ended_by_its_own_handler(void)
         MPI_Allreduce(&in, &out, 1, MPI_FLOAT, MPI_BAND, MPI_COMM_SELF); /* here: ended_by_its_own_handler */
     else
         receive(1, 3);
-}
-
-static void *send_from_here(void *nothing)
-{
-    send(0, 3);
-    return nothing;
-}
-
-/* finding another_thread_sends 2 thread-level ranks 1 dies says was called by a thread other than the one that initialized MPI, with MPI_THREAD_SINGLE */
-static void another_thread_sends(void)
-{
-    int value = 1;
-    pthread_t thread;
-    if (rank == 1) {
-        pthread_create(&thread, NULL, send_from_here, NULL);
-        pthread_join(thread, NULL);
-        MPI_Recv(&value, 1, MPI_INT, 0, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    } else {
-        receive(1, 3);
-        send(1, 3);
-    }
-}
-
-static int take_long(void *nothing, MPI_Status *status)
-{
-    (void)nothing;
-    usleep(400 * 1000);
-    MPI_Status_set_elements(status, MPI_INT, 0);
-    MPI_Status_set_cancelled(status, 0);
-    return MPI_SUCCESS;
-}
-
-static int let_go(void *nothing)
-{
-    (void)nothing;
-    return MPI_SUCCESS;
-}
-
-static int cancel(void *nothing, int complete)
-{
-    (void)nothing, (void)complete;
-    return MPI_SUCCESS;
-}
-
-static void *wait_long(void *nothing)
-{
-    MPI_Request request;
-    MPI_Grequest_start(take_long, let_go, cancel, NULL, &request);
-    MPI_Grequest_complete(request);
-    MPI_Wait(&request, MPI_STATUS_IGNORE); /* here: two_threads_at_once */
-    return nothing;
-}
-
-/* finding two_threads_at_once 2 thread-level ranks 1 says were called by two threads at once, with MPI_THREAD_SERIALIZED */
-/* The calls of rank 0, which take turns, are not reported. */
-static void two_threads_at_once(void)
-{
-    pthread_t thread;
-    pthread_create(&thread, NULL, wait_long, NULL);
-    if (rank == 0)
-        pthread_join(thread, NULL);
-    wait_long(NULL);
-    if (rank == 1)
-        pthread_join(thread, NULL);
 }
 
 /* finding put_without_an_epoch 2 call-failed ranks 0 dies says without an epoch in which it may access the memory of others (MPI_ERR_RMA_SYNC) */
@@ -639,15 +591,6 @@ static void sent_after_the_end(void)
     MPI_Barrier(MPI_COMM_WORLD); /* here: sent_after_the_end */
 }
 
-static void initialize(int *argc, char ***argv)
-{
-    int level;
-    if (*argc > 1 && !strcmp((*argv)[1], "two_threads_at_once"))
-        MPI_Init_thread(argc, argv, MPI_THREAD_SERIALIZED, &level);
-    else
-        MPI_Init(argc, argv);
-}
-
 /* finding communicator_freed_twice 2 freed-handle ranks 1 without mpich-4.0,mpich-5.0,mpich-5.0-abi,intel,intel-abi says was given the handle of a freed communicator */
 static void communicator_freed_twice(void)
 {
@@ -723,14 +666,14 @@ static void never_finalized(void)
     _exit(0);
 }
 
-FINDINGS(initialize, F(received_and_not_waited_for), F(broadcast_left_out), F(both_send_first),
+FINDINGS(MPI_Init, F(received_and_not_waited_for), F(broadcast_left_out), F(both_send_first),
          F(sent_across_a_barrier), F(sent_in_a_ring), F(whoever_comes_first), F(sent_with_a_wrong_tag),
          F(other_operation), F(other_types), F(scattered_from_another_root), F(nobody_receives),
          F(receive_left_open), F(request_written_over), F(one_of_many_left), F(restarted_and_left),
          F(duplicate_left), F(too_long_for_a_receive), F(too_long_for_a_request), F(too_long_and_fatal),
-         F(count_below_zero), F(operation_not_for_the_type), F(started_while_active),
-         F(size_of_no_communicator), F(ended_by_its_own_handler), F(another_thread_sends),
-         F(two_threads_at_once), F(put_without_an_epoch), F(get_of_another_size), F(request_between_fences),
+         F(count_below_zero), F(operation_not_for_the_type), F(started_while_active), F(completed_request_waited_for),
+         F(size_of_no_communicator), F(ended_by_its_own_handler),
+         F(put_without_an_epoch), F(get_of_another_size), F(request_between_fences),
          F(put_beside_its_lock), F(locked_twice), F(freed_before_the_unlock), F(other_type_in_a_receive),
          F(other_structure_in_a_request), F(freed_receive), F(matched_and_left),
          F(partitioned_ends_differ_in_size), F(first_come_by_chance), F(waited_for_before_a_barrier),

@@ -8,11 +8,12 @@ use super::Communicator;
 use super::communicators::Communicators;
 use super::epochs;
 use super::special::Special;
-use crate::model::objects::{Kind, Lifetime, Object, Reference};
+use crate::model::objects::{CallSite, Kind, Lifetime, Object, Reference};
 use crate::model::rank::Rank;
 use mpi_abi::{Flags, ObjectKind, Partners, Role};
 use mpiscope_image::derive::epochs::Open;
 use mpiscope_image::layout::{Call, State};
+use mpiscope_image::objects::Flag;
 use mpiscope_image::{Function, Source};
 use serde::{Deserialize, Serialize};
 use std::fmt::Display;
@@ -39,6 +40,8 @@ pub struct Given<'a, 'i, S> {
     pub special: Special,
     pub record: &'a Call,
     pub function: &'a Function,
+    /// The requests that it completes, if the process has ended: a library can only crash on a wrong one.
+    pub completes: Vec<u64>,
 }
 
 impl<S: Source> Given<'_, '_, S> {
@@ -105,14 +108,21 @@ impl<S: Source> Given<'_, '_, S> {
 
     /// Whether the handle is that of an object that was freed before the call.
     fn was_freed(&self, kind: ObjectKind, handle: u64) -> bool {
-        let (objects, kinds) = (self.rank.objects(), Kind::ALL.iter().copied());
-        let mut found = kinds.filter(|known| known.object_kind() == Some(kind));
-        let Some(Ok(object)) = found.next().map(|kind| objects.object(kind, handle)) else { return false };
+        self.freed(kind, handle).is_some()
+    }
+
+    /// Returns the call that freed the object with this handle before the call was made.
+    fn freed(&self, kind: ObjectKind, handle: u64) -> Option<CallSite> {
+        let (objects, mut kinds) = (self.rank.objects(), Kind::ALL.iter().copied());
+        let kind = kinds.find(|known| known.object_kind() == Some(kind))?;
+        let object = objects.object(kind, handle).ok()?;
         // Another thread may free an object that the call is using.
         let begun = objects.seconds(self.record.since.get());
         let common = object.common();
         let is_gone = matches!(common.standing, Lifetime::Freed | Lifetime::Marked);
-        is_gone && common.freed.as_ref().is_some_and(|freed| freed.seconds < begun)
+        // What libraries complete at once has a handle that remains valid.
+        let may_be_given = common.has(Flag::SHARED_HANDLE);
+        common.freed.clone().filter(|freed| is_gone && !may_be_given && freed.seconds < begun)
     }
 
     /// Checks for a window call outside the epoch it needs, or inside one that excludes it.
@@ -254,8 +264,17 @@ impl<S: Source> Given<'_, '_, S> {
     /// Calls that complete requests accept null ones.
     fn request(&self) -> Option<Wrong> {
         let needs_one = ["MPI_Request_free", "MPI_Start", "MPI_Cancel"].contains(&&*self.function.name);
-        let null = self.null(ObjectKind::REQUEST, self.record.request.get()).filter(|_| needs_one)?;
-        Some(Wrong::given("MPI_ERR_REQUEST", null))
+        let null = self.null(ObjectKind::REQUEST, self.record.request.get()).filter(|_| needs_one);
+        null.map(|null| Wrong::given("MPI_ERR_REQUEST", null)).or_else(|| self.completed_request())
+    }
+
+    /// Checks for a copy of the handle of a request that is no longer there.
+    fn completed_request(&self) -> Option<Wrong> {
+        let freed = self.completes.iter().find_map(|handle| self.freed(ObjectKind::REQUEST, *handle))?;
+        let by = freed.function.as_deref().unwrap_or("another call");
+        let at = freed.place.map_or_else(String::new, |place| format!(" at {place}"));
+        let done = if by == "MPI_Request_free" { "freed" } else { "completed" };
+        Some(Wrong::given("MPI_ERR_REQUEST", format!("a request that {by}{at} had {done}")))
     }
 
     /// Returns the name of a handle that is null.

@@ -71,12 +71,15 @@ impl<S: Source> Reader<'_, '_, S> {
         if let Some(function) =
             self.rank.process().facts(record).filter(|_| !thread.torn || polling.is_some())
         {
+            let completes = function.properties.completes;
+            let over = self.context.is_over() && completes != Completes::NONE;
             let given = Given {
                 rank: self.rank,
                 communicators: self.communicators,
                 special: self.special,
                 record,
                 function,
+                completes: if over { Self::given(thread, record, completes).0 } else { Vec::new() },
             };
             call.wrong = given.wrong();
             let polls = function.properties.flags.has(Flags::POLLING);

@@ -48,6 +48,11 @@ pub trait Context {
         None
     }
 
+    /// Returns whether the process makes no more calls.
+    fn is_over(&self) -> bool {
+        self.ended().is_some()
+    }
+
     /// Returns the seconds from a moment in ticks (not zero) to the snapshot, or to the end of the process.
     fn age(&self, process: &Process, since: u64) -> Option<f64> {
         let clock = &process.clock;

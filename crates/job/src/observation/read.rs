@@ -62,7 +62,7 @@ pub fn observe<S: Source>(rank: &Rank<'_, S>, context: &dyn Context) -> Observat
         cancelled_receives: envelopes.cancelled_receives,
         message_calls,
         faults: faults::read(rank),
-        forbidden: thread_level::read(rank, context.ended().is_some()),
+        forbidden: thread_level::read(rank, context.is_over()),
         ledger: None,
         one_sided: None,
         locks: Vec::new(),
@@ -90,7 +90,7 @@ fn others(process: &Process, threads: &[Thread], context: &dyn Context) -> Vec<T
 
 /// Observes a process without asking the system.
 pub fn of_messages<S: Source>(rank: &Rank<'_, S>) -> Observation {
-    observe(rank, &Nobody)
+    observe(rank, &Nobody { is_over: false })
 }
 
 /// Observes an image that is no longer written to, resolving its addresses to symbols.
@@ -98,17 +98,22 @@ pub fn of_image<S: Source>(image: &Image<S>, process: &Process, symbols: &dyn Lo
     let context = SymbolContext::new(process, symbols);
     let rank = Rank::new(image, process, &context);
     let locks = locks::read(&locks::copy(image), process, &mut |from| rank.place(from));
-    let forbidden = thread_level::read(&rank, true);
     let (ledger, one_sided) = (ledger::read(&rank).map(Box::new), one_sided::read(&rank).map(Box::new));
-    Observation { ledger, one_sided, locks, forbidden, ..of_messages(&rank) }
+    Observation { ledger, one_sided, locks, ..observe(&rank, &Nobody { is_over: true }) }
 }
 
 /// A context that answers nothing.
-struct Nobody;
+struct Nobody {
+    is_over: bool,
+}
 
 impl Context for Nobody {
     fn compares_calls(&self) -> bool {
         false
+    }
+
+    fn is_over(&self) -> bool {
+        self.is_over
     }
 }
 

@@ -17,7 +17,7 @@ use mpiscope_testkit::{paths, report, run};
 use crate::comments::{Source, Words};
 use crate::subject::{Form, Subject, word};
 
-static SOURCES: [Source; 10] = [
+static SOURCES: [Source; 11] = [
     Source::c("broken.c"),
     Source::c("broken_buffers.c"),
     Source::c("broken_collective_buffers.c"),
@@ -27,6 +27,7 @@ static SOURCES: [Source; 10] = [
     Source::c("broken_rejected.c"),
     Source::c("broken_rma.c"),
     Source::c("broken_shares.c"),
+    Source::c("broken_threads.c"),
     Source { file: "broken_f08.f90", needs: Needs::F08 },
 ];
 
@@ -47,7 +48,7 @@ struct Expected {
 }
 
 /// Correct programs, and their contents.
-const CORRECT: [(&str, &str); 8] = [
+const CORRECT: [(&str, &str); 9] = [
     ("collectives_agree", "collectives_that_agree"),
     ("given_up", "sends_that_were_given_up"),
     ("ordered_buffers", "buffers_that_are_reused_in_time"),
@@ -56,6 +57,7 @@ const CORRECT: [(&str, &str); 8] = [
     ("ordered_layouts", "layouts_whose_elements_do_not_overlap"),
     ("ordered_receives", "receive_buffers_that_are_used_in_time"),
     ("ordered_rma", "one_sided_operations_that_are_ordered"),
+    ("ordered_threads", "collectives_of_threads_that_are_ordered"),
 ];
 
 /// One trial for each part.

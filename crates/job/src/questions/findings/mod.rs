@@ -3,6 +3,7 @@
 //! ```text
 //! observations ──► Snapshot with all that is still known ─┬─► collectives whose members did not agree
 //!                                                         ├─► objects that their members created differently
+//!                                                         ├─► collectives of two threads at once
 //!                                                         ├─► collectives that a member never entered
 //!                                                         ├─► messages that were never received
 //!                                                         └─► messages longer than their receive buffers
@@ -27,6 +28,7 @@
 mod absent;
 mod alike;
 mod changed;
+mod concurrent;
 mod creations;
 mod delivered;
 mod failed;
@@ -107,6 +109,8 @@ impl Kind {
     pub const RMA_CONFLICT: Self = Self("rma-conflict");
     /// A call that the level of thread support forbids to the thread that made it, or at that moment.
     pub const THREAD_LEVEL: Self = Self("thread-level");
+    /// Two threads of a process called collectives on the same communicator, window or file at once.
+    pub const CONCURRENT_COLLECTIVES: Self = Self("concurrent-collectives");
     /// A launcher started the processes as one job, but each is alone in its world.
     pub const NOT_ONE_JOB: Self = Self("not-one-job");
     /// A process ended with exit status 0, but without `MPI_Finalize`.
@@ -139,6 +143,7 @@ pub fn findings(observations: &[Observation], leaks: &[Leak]) -> Vec<Finding> {
     let mut found: Vec<Finding> = singletons(&words).into_iter().collect();
     found.extend(mismatches::mismatches(&differ, &words));
     found.extend(creations::unequal(&words));
+    found.extend(concurrent::collectives(observations, &whose));
     found.extend(wrong_ends::misfits(observations, &snapshot, &words, &whose));
     found.extend(wrong_ends::types(observations, &words));
     found.extend(wrong_ends::operations(observations, &whose));
