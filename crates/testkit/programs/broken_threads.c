@@ -91,7 +91,7 @@ static void *reduce_from_here(void *nothing)
     return nothing;
 }
 
-/* finding two_collectives_at_once 2 concurrent-collectives ranks 0 says was called on MPI_COMM_WORLD by two threads at once */
+/* finding two_collectives_at_once 2 concurrent-collectives ranks 0 without intel,intel-abi says was called on MPI_COMM_WORLD by two threads at once */
 static void two_collectives_at_once(void)
 {
     in_two_threads(reduce_from_here);

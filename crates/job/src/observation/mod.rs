@@ -9,6 +9,7 @@ mod arguments;
 mod calls;
 mod collective_objects;
 pub(crate) mod communicators;
+pub mod concurrent;
 mod context;
 mod envelopes;
 mod epochs;

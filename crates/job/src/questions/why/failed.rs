@@ -11,14 +11,16 @@ use std::collections::BTreeMap;
 
 /// Returns one line for each place and error, those with the most processes first.
 pub fn failed(words: &Words<'_>, snapshot: &Snapshot, blocked: &Blocked) -> Vec<Evidence> {
-    if blocked.stuck().next().is_none() {
-        return Vec::new();
-    }
     let mut lines: BTreeMap<&Failed, Vec<ProcessIndex>> = BTreeMap::new();
-    let is_stuck = |index: ProcessIndex| blocked.stuck.get(index as usize).copied().unwrap_or(false);
-    let of_these = |(index, process): &(ProcessIndex, &Process)| is_stuck(*index) || process.is_gone();
-    for (index, process) in (0..).zip(&snapshot.processes).filter(of_these) {
-        for failed in &process.failed {
+    let any_stuck = blocked.stuck().next().is_some();
+    let is_gone = |index: ProcessIndex| words.process(index).is_some_and(Process::is_gone);
+    let is_stuck = |index: ProcessIndex| {
+        blocked.stuck.get(index as usize).copied().unwrap_or(false) || any_stuck && is_gone(index)
+    };
+    for (index, process) in (0..).zip(&snapshot.processes) {
+        // What two threads do now is wrong even if the others have entered the same calls.
+        let shown = |failed: &&Failed| is_stuck(index) || failed.is_at_once();
+        for failed in process.failed.iter().filter(shown) {
             lines.entry(failed).or_default().push(index);
         }
     }
@@ -27,6 +29,7 @@ pub fn failed(words: &Words<'_>, snapshot: &Snapshot, blocked: &Blocked) -> Vec<
     let said = |(failed, of): (&Failed, Vec<ProcessIndex>)| {
         let at = failed.place.as_ref().map_or_else(String::new, |place| format!(" at {place}"));
         Evidence {
+            stuck: of.iter().copied().any(is_stuck),
             ranks: words.members(of),
             what: match &failed.outcome {
                 Outcome::WentOn => {
@@ -40,12 +43,11 @@ pub fn failed(words: &Words<'_>, snapshot: &Snapshot, blocked: &Blocked) -> Vec<
                     format!("{}{at} was {given} ({})", failed.function, failed.error)
                 }
                 Outcome::Raised => did_not_return(&failed.function, failed.place.as_deref(), &failed.error),
-                Outcome::Forbidden(said) => said.to_string(),
+                Outcome::Forbidden(said) | Outcome::AtOnce(said) => said.to_string(),
             },
             function: Some(failed.function.to_string()),
             place: failed.place.as_deref().map(str::to_owned),
             since_s: None,
-            stuck: true,
         }
     };
     bounded(lines.into_iter().map(said).collect(), "calls that returned an error")

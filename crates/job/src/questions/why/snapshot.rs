@@ -204,6 +204,14 @@ pub struct Failed {
     pub outcome: Outcome,
 }
 
+impl Failed {
+    /// Whether two threads are in collectives of the same communicator.
+    #[must_use]
+    pub fn is_at_once(&self) -> bool {
+        matches!(self.outcome, Outcome::AtOnce(_))
+    }
+}
+
 /// What came of a call that failed, or cannot succeed.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Outcome {
@@ -217,6 +225,8 @@ pub enum Outcome {
     Raised,
     /// The level of thread support forbids it; the text explains why.
     Forbidden(Arc<str>),
+    /// Another thread is in a collective of the same communicator; the text explains which.
+    AtOnce(Arc<str>),
 }
 
 /// Persistent messages that a process has requests for but has not started.

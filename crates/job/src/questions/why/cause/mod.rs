@@ -33,7 +33,7 @@ use super::leftover::{cancelled, leftover};
 use super::matching::{self, Matched};
 use super::messages::Pairs;
 use super::progress;
-use super::snapshot::{Condition, Process, ProcessIndex, Snapshot};
+use super::snapshot::{Condition, Failed, Process, ProcessIndex, Snapshot};
 use super::verdict::{Culprit, Kind, Problem, SCHEMA, Verdict};
 use super::words::{Words, ranks};
 use crate::base::quantity::duration;
@@ -46,6 +46,8 @@ const MOST_LINKS: usize = 8;
 /// Advice if a rank has ended.
 const WHY_GONE: &str =
     "find out why it ended: check its output, its exit status and its core file (mpiscope core)";
+/// Advice if two threads are in collectives of one communicator.
+const ORDER_THREADS: &str = "give each thread a communicator of its own, or let the threads take turns in the same order on all ranks";
 
 /// A reason: the parts of a [`Verdict`] other than the evidence.
 struct Reason {
@@ -123,7 +125,7 @@ pub fn verdict(first: &Snapshot, second: &Snapshot, seconds: f64) -> Verdict {
         found = stuck;
         Some(reason)
     });
-    let reason = reason.unwrap_or_else(|| case.going_on());
+    let reason = reason.unwrap_or_else(|| case.going_on().advised(second));
     let ranks_of = |cycle: Vec<ProcessIndex>| cycle.iter().map(|one| case.words.rank(*one)).collect();
     let also = certain.map(|reason| Problem {
         verdict: reason.verdict,
@@ -153,6 +155,17 @@ pub fn verdict(first: &Snapshot, second: &Snapshot, seconds: f64) -> Verdict {
         partial: false,
         looked_s: seconds,
         next: reason.next,
+    }
+}
+
+impl Reason {
+    /// Threads that disturb each other explain why a job is slow better than anything that a profiler shows.
+    fn advised(self, snapshot: &Snapshot) -> Self {
+        let mut all = snapshot.processes.iter().flat_map(|process| &process.failed);
+        match self.kind == Kind::SLOW && all.any(Failed::is_at_once) {
+            true => Self { next: ORDER_THREADS.to_owned(), ..self },
+            false => self,
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! Failed calls: what the program then did without is often what others wait for, and some end the job. Also
 //! calls that cannot succeed although the library did not check them.
 
+use crate::observation::concurrent::{self, Concurrent};
 use crate::observation::faults::Kind;
 use crate::observation::{Call, Fault, Forbidden, Observation, Raised, Wrong};
 use crate::questions::findings::wrong_use;
@@ -16,8 +17,14 @@ pub(super) fn of(seen: &Observation) -> Vec<Failed> {
         // What it was given tells more.
         None => found.map(raised).collect(),
     };
+    let at_once = concurrent::present(seen).into_iter().map(|calls| at_once(&calls));
     let forbidden = seen.forbidden.iter().map(forbidden);
-    forbidden.chain(seen.faults.iter().filter_map(went_on)).chain(open).collect()
+    at_once.chain(forbidden).chain(seen.faults.iter().filter_map(went_on)).chain(open).collect()
+}
+
+fn at_once(calls: &Concurrent<'_>) -> Failed {
+    let (function, place) = calls.other;
+    failed(function, place, "", Outcome::AtOnce(calls.said().into()))
 }
 
 fn forbidden(one: &Forbidden) -> Failed {

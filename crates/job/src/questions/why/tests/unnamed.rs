@@ -92,6 +92,27 @@ fn a_call_that_failed_before_its_rank_got_stuck_is_part_of_the_evidence() {
 }
 
 #[test]
+fn two_threads_in_collectives_of_one_communicator_are_part_of_the_evidence_even_if_the_job_is_only_slow() {
+    let mut scene = Scene::of(2);
+    scene.collective(0, "MPI_Barrier", 1).collective(1, "MPI_Barrier", 1);
+    let before = look(&scene);
+    scene.process(0).failed.push(Failed {
+        function: "MPI_Barrier".into(),
+        place: Some("a.c:7".into()),
+        error: "".into(),
+        outcome: Outcome::AtOnce("two at once".into()),
+    });
+    let said = look(&scene);
+    assert_eq!((said.kind, &said.verdict), (Kind::SLOW, &before.verdict));
+    assert!(said.next.contains("take turns") && said.next != before.next, "{}", said.next);
+    assert!(
+        said.evidence.iter().any(|line| line.what == "two at once" && !line.stuck),
+        "{:#?}",
+        said.evidence
+    );
+}
+
+#[test]
 fn a_message_taken_by_another_receive_is_not_called_never_sent() {
     let mut scene = Scene::of(3);
     scene.sent(2, 0, 4).collective(1, "MPI_Barrier", 1).collective(2, "MPI_Barrier", 1);
