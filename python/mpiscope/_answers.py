@@ -2839,7 +2839,7 @@ class ReportWindows(Record):
     said: List[str]
     #: Length of each window; the last one may be incomplete.
     seconds: float
-    #: Seconds each rank waited for others inside MPI, including estimates; empty if waits were not measured.
+    #: Seconds each rank waited for others, in MPI or polling, including estimates; empty if waits were not measured.
     waited_s: Optional[List[float]]
 
 

@@ -93,8 +93,8 @@ impl Table {
 
     /// Lays out the table, head first. If it is too wide, empty columns are omitted and the columns move
     /// closer; if that is not enough, the widest columns are narrowed and their cells wrapped. Before a word would be cut, the last column
-    /// moves below each row; then names are cut at underscores before numbers are separated from their units. If no layout fits, the
-    /// table becomes a list.
+    /// moves below each row, and it stays there if words are cut nevertheless: names are cut at underscores before numbers are separated
+    /// from their units. If no layout fits, the table becomes a list.
     #[must_use]
     pub fn lines(&self, width: usize) -> Vec<String> {
         let all: Vec<usize> = (0..self.head.len()).collect();
@@ -129,7 +129,10 @@ impl Table {
             (&whole_numbers, NARROW_GAP),
             (&narrow, NARROW_GAP),
         ]);
-        breaking.map_or_else(|| self.list(width), |(widths, gap)| self.aligned(&telling, &widths, gap))
+        let Some((widths, gap)) = breaking else { return self.list(width) };
+        // Cutting fewer words into fewer parts is worth a line for the last column.
+        let below = self.with_last_below(&telling, &parts, width);
+        below.unwrap_or_else(|| self.aligned(&telling, &widths, gap))
     }
 
     /// Lays out the last column on separate lines below each row, if it contains text and the others then
@@ -339,6 +342,15 @@ mod tests {
                 "      a.c:9",
             ]
         );
+    }
+
+    #[test]
+    fn the_last_column_moves_below_each_row_before_names_are_cut_into_more_parts() {
+        let rows: &[&[&str]] =
+            &[&["MPI_File_write_at_all", "data/the_whole_checkpoint_0000.nc", "4", "31.8 MB", "io.c:165"]];
+        let lines = table(&["FUNCTION", "ON", "CALLS", "BYTES", "WHERE"], rows).numbers(&[2, 3]).lines(52);
+        assert!(lines.iter().any(|line| line.starts_with("MPI_File_write_")), "{lines:#?}");
+        assert_eq!(lines.last().unwrap().trim(), "io.c:165", "{lines:#?}");
     }
 
     #[test]

@@ -118,10 +118,11 @@ fn of_waits(report: &Value, ranks: &[Value]) -> Result<()> {
     let waits = &report["waits"];
     alike(waits["seconds"].as_f64(), sum(list(waits, "list")?, |lost| &lost["seconds"]), "waits")?;
     of_parts(waits)?;
+    let not_useful = |rank: &Value| {
+        Some(rank["mpi_s"].as_f64()? + rank["polling_share"].as_f64()? * rank["thread_s"].as_f64()?)
+    };
     if let Some(found) = waits["sampled"]["seconds"].as_f64() {
-        let inside = ranks.iter().filter_map(|rank| {
-            Some(rank["mpi_s"].as_f64()? + rank["polling_share"].as_f64()? * rank["thread_s"].as_f64()?)
-        });
+        let inside = ranks.iter().filter_map(not_useful);
         let (inside, exact) = (inside.sum::<f64>(), waits["seconds"].as_f64().unwrap_or(0.0));
         ensure!(exact + found <= inside + 1e-3, "{exact} s and {found} s of waits in {inside} s in MPI");
     }
@@ -132,11 +133,11 @@ fn of_waits(report: &Value, ranks: &[Value]) -> Result<()> {
     let sampled = ["seconds", "unsure_s"].map(|name| waits["sampled"][name].as_f64().unwrap_or(0.0));
     let said = whole + sampled.iter().sum::<f64>();
     let counted = sum(waited, |one| one).unwrap_or(0.0);
-    // Concurrent waits are counted only up to the time in MPI.
+    // Concurrent waits are counted only up to the time in MPI and polling.
     ensure!(counted <= said + 1e-3, "windows have {counted} s of waits, the section has {said} s");
     for (rank, waited) in list(windows, "ranks")?.iter().zip(waited) {
         let own = ranks.iter().find(|one| Some(one["rank"].to_string().as_str()) == rank.as_str());
-        let inside = own.and_then(|own| own["mpi_s"].as_f64()).with_context(|| format!("no rank {rank}"))?;
+        let inside = own.and_then(not_useful).with_context(|| format!("no rank {rank}"))?;
         ensure!(waited.as_f64() <= Some(inside + 1e-3), "rank {rank} waited {waited} s of {inside} s in MPI");
     }
     Ok(())

@@ -24,6 +24,7 @@ pub fn blocks(report: &JobReport) -> Vec<Block> {
             blocks.push(table(&functions, &report.waits).into());
             let waits = functions.iter().take(MOST_KINDS).map(|one| one.wait_s);
             blocks.extend(mark(waits, collectives_marked(&report.waits)));
+            blocks.extend(elsewhere(&functions));
             blocks.extend(more(MOST_KINDS, functions.len(), ["function", "functions"]));
         }
         if !first.last.is_empty() {
@@ -38,7 +39,19 @@ pub fn blocks(report: &JobReport) -> Vec<Block> {
     }
     let shown: usize = alike.iter().take(MOST_COMMS).map(Vec::len).sum();
     blocks.extend(more(shown, report.sections.collectives.len(), ["communicator", "communicators"]));
+    blocks.extend(others(report));
     blocks
+}
+
+/// Says how much other collectives moved: the sums of the report include them.
+fn others(report: &JobReport) -> Option<Block> {
+    let shown: Vec<&str> =
+        report.sections.collectives.iter().map(|comm| comm.communicator.as_str()).collect();
+    let sites = report.call_sites.sites.iter().filter(|site| !shown.contains(&site.object.as_str()));
+    let moved = sites.fold(0u64, |sum, site| sum.saturating_add(site.totals.collective));
+    let line =
+        || format!("  {} more on other communicators: of one process, or not told apart", bytes(moved));
+    (moved > 0).then(|| Block::Line(line()))
 }
 
 /// Groups communicators of equal size whose last collectives are the same, in the order of their first
@@ -102,6 +115,16 @@ fn table(functions: &[OfFunction], waits: &Waits) -> Table {
     table
 }
 
+/// Explains why some of these waited longer than their calls took: others complete them.
+fn elsewhere(functions: &[OfFunction]) -> Option<Block> {
+    let longer = |one: &&OfFunction| one.wait_s.zip(one.time_s).is_some_and(|(wait, time)| wait > time);
+    let names: Vec<&str> =
+        functions.iter().take(MOST_KINDS).filter(longer).map(|one| one.function.as_str()).collect();
+    let them = if names.len() == 1 { "it" } else { "them" };
+    let line = || format!("  waiting for {} was in the calls that complete {them}", names.join(" and "));
+    (!names.is_empty()).then(|| Block::Line(line()))
+}
+
 fn last(comms: &[&Collectives]) -> Table {
     let head = ["  OF THE LAST", "COUNT", "DATA", "BYTES", "RANKS", "WHERE"];
     let mut table = Table::new(&head).numbers(&[1, 3]);
@@ -125,6 +148,36 @@ fn last(comms: &[&Collectives]) -> Table {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use mpiscope_job::performance::report::Extreme;
+    use mpiscope_job::performance::sites::{JobSite, Totals};
+
+    #[test]
+    fn what_communicators_of_one_process_moved_is_not_passed_over() {
+        let mut report = JobReport::new("./app".into(), Vec::new());
+        let site = |object: &str, collective| JobSite {
+            object: object.into(),
+            function: "MPI_Bcast".into(),
+            place: "a.c:3".into(),
+            totals: Totals { collective, ..Totals::default() },
+            least_s: None,
+            greatest_s: None,
+            durations: Vec::new(),
+            ranks: Members::default(),
+            min: Extreme::default(),
+            max: Extreme::default(),
+        };
+        report.call_sites.sites = vec![site("MPI_COMM_SELF", 1_500), site("MPI_COMM_SELF", 500), site("", 0)];
+        let lines = |report: &JobReport| -> Vec<String> {
+            let terminal = crate::render::Terminal::of(&std::io::stderr());
+            blocks(report).iter().flat_map(|block| block.lines(terminal)).collect()
+        };
+        assert_eq!(
+            lines(&report),
+            ["  2.00 kB more on other communicators: of one process, or not told apart"]
+        );
+        report.call_sites.sites.clear();
+        assert!(lines(&report).is_empty());
+    }
 
     #[test]
     fn communicators_with_equal_collectives_share_a_table_unless_one_lags_behind() {
@@ -132,6 +185,7 @@ mod tests {
             communicator: name.to_owned(),
             identity: name.to_owned(),
             size: 2,
+            between_worlds: false,
             entered,
             least: entered - u64::from(behind),
             behind: if behind { [(0, Some(ranks[1]))].into_iter().collect() } else { Members::default() },
@@ -167,6 +221,10 @@ mod tests {
         let shown: Vec<String> = blocks(&report).iter().flat_map(|block| block.lines(terminal)).collect();
         assert!(shown[2].contains("~500 ms"), "{shown:#?}");
         assert_eq!(shown[3], "  ~: includes an estimate for waits that were not seen", "{shown:#?}");
+        report.sections.collectives[0].functions[0].wait_s = Some(0.75);
+        report.sections.collectives[1].functions[0].wait_s = Some(0.5);
+        let shown: Vec<String> = blocks(&report).iter().flat_map(|block| block.lines(terminal)).collect();
+        assert_eq!(shown[4], "  waiting for MPI_Bcast was in the calls that complete it", "{shown:#?}");
         report.sections.collectives.iter_mut().for_each(|comm| comm.functions[0].wait_s = None);
         let shown: Vec<String> = blocks(&report).iter().flat_map(|block| block.lines(terminal)).collect();
         assert!(!shown.iter().any(|line| line.contains('~')), "{shown:#?}");

@@ -65,6 +65,15 @@ impl Section {
         }
     }
 
+    /// What is said of a section that was asked for and is empty.
+    const fn nothing(self) -> &'static str {
+        match self {
+            // A communicator of one process has no others that it could wait for.
+            Self::Collectives => "  nothing was recorded on communicators of more than one process",
+            _ => "  nothing was recorded",
+        }
+    }
+
     fn blocks(self, report: &JobReport) -> Vec<Block> {
         match self {
             Self::Time => {
@@ -93,7 +102,7 @@ pub fn all(report: &JobReport, wanted: &[Section]) -> Vec<(Section, Vec<Block>)>
     let shown = |section: &Section| match (section.blocks(report), wanted.is_empty()) {
         (blocks, _) if !blocks.is_empty() => Some((*section, blocks)),
         (_, true) => None,
-        (_, false) => Some((*section, vec![Block::Line("  nothing was recorded".to_owned())])),
+        (_, false) => Some((*section, vec![Block::Line(section.nothing().to_owned())])),
     };
     chosen.iter().filter_map(shown).collect()
 }

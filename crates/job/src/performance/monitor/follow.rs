@@ -390,6 +390,7 @@ impl Open {
             those.map(|counted| seconds(counted.ticks)).sum()
         };
         Reading {
+            process: 0,
             world: process.world.clone(),
             rank: process.rank,
             pid: process.pid,

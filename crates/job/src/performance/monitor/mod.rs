@@ -26,7 +26,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::os::fd::OwnedFd;
 use std::time::Duration;
-use windows::{Timeline, Windows};
+use windows::{Reading, Timeline, Windows};
 
 /// Maximum number of followed processes.
 const MOST: usize = 4096;
@@ -132,9 +132,10 @@ impl Follow {
         let Some(clocks) = self.clocks() else { return Default::default() };
         let taken: Vec<_> = self.processes.iter_mut().map(|process| process.take(&clocks)).collect();
         let (mut observations, mut spent) = (Vec::new(), Spent::default());
-        for (process, taken) in self.processes.iter_mut().zip(taken) {
+        for (number, (process, taken)) in self.processes.iter_mut().zip(taken).enumerate() {
             let Some(taken) = taken else { continue };
             let Some((observation, reading)) = process.understand(&taken) else { continue };
+            let reading = Reading { process: number, ..reading };
             spent.collectives += reading.spent.collectives;
             spent.messages += reading.spent.messages;
             self.sum.read(&reading.world, reading.rank, reading.total());

@@ -35,6 +35,9 @@ const MOST_RANKS: usize = 1 << 14;
 #[derive(Debug, Clone, Default)]
 #[allow(missing_docs)]
 pub struct Reading {
+    /// Number of the process among those followed on its host: its rank and world are provisional until
+    /// `MPI_Init` returns, and its process id is unique only within its container.
+    pub process: usize,
     pub world: String,
     pub rank: Option<u32>,
     pub pid: u32,
@@ -78,7 +81,7 @@ struct Part {
     time: f64,
     mpi: f64,
     polling: f64,
-    /// The part of the time in MPI spent waiting for others.
+    /// The part of the time in MPI and polling that was spent waiting for others.
     waits: f64,
 }
 
@@ -133,15 +136,23 @@ impl Part {
         self.wall * self.share(self.time - self.mpi - self.polling)
     }
 
-    /// Returns the time spent waiting for others, which is in MPI.
+    /// Returns the time spent waiting for others.
     fn waits_s(self) -> f64 {
-        self.wall * self.share(self.waits.min(self.mpi))
+        self.wall * self.share(self.waits.min(self.not_useful()))
+    }
+
+    /// The time in MPI, and between the calls of polling loops: all of it may be waiting.
+    fn not_useful(self) -> f64 {
+        self.mpi + self.polling
     }
 }
 
 /// A rank over the course of the run.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Track {
+    /// Number of the process; `None` for one that another host follows.
+    #[serde(skip)]
+    process: Option<usize>,
     world: String,
     rank: Option<u32>,
     pid: u32,
@@ -191,9 +202,7 @@ impl Timeline {
         }
         let from_ns = reading.until_ns.saturating_sub((reading.wall_s * 1e9) as u64);
         let begin_ns = *self.begin_ns.get_or_insert(from_ns);
-        let same = |track: &Track| {
-            (track.rank, track.pid, &track.host) == (reading.rank, reading.pid, &reading.host)
-        };
+        let same = |track: &Track| track.process == Some(reading.process);
         let at = match self.tracks.iter().position(same) {
             Some(at) => at,
             None if self.tracks.len() >= MOST_RANKS => return,
@@ -208,6 +217,7 @@ impl Timeline {
         }
         let width_ns = self.width_ns;
         if let Some(track) = self.tracks.get_mut(at) {
+            track.name(reading);
             track.add(reading, begin_ns, width_ns);
         }
     }
@@ -324,7 +334,7 @@ fn whole(all: &[Vec<Part>], rank: usize) -> Part {
 /// Limits the waits: samples stand for the time around them, which may exceed the actual wait. If the sum is
 /// too large, all waits are scaled down alike.
 fn bound_waits(all: &mut [Vec<Part>], most_s: f64) {
-    all.iter_mut().flatten().for_each(|part| part.waits = part.waits.min(part.mpi));
+    all.iter_mut().flatten().for_each(|part| part.waits = part.waits.min(part.not_useful()));
     let ranks = all.first().map_or(0, Vec::len);
     let counted: f64 = (0..ranks).map(|rank| whole(all, rank).waits_s()).sum();
     if counted > most_s {
@@ -355,6 +365,7 @@ impl Windows {
 impl Track {
     fn new(reading: &Reading, from_ns: u64) -> Self {
         Self {
+            process: Some(reading.process),
             world: reading.world.clone(),
             rank: reading.rank,
             pid: reading.pid,
@@ -364,6 +375,14 @@ impl Track {
             before: Part::default(),
             windows: Vec::new(),
             resident: Vec::new(),
+        }
+    }
+
+    /// Takes over the rank and world, which may differ from the launcher's once `MPI_Init` has returned.
+    fn name(&mut self, reading: &Reading) {
+        self.rank = reading.rank;
+        if self.world != reading.world {
+            self.world.clone_from(&reading.world);
         }
     }
 
@@ -426,7 +445,8 @@ pub struct Windows {
     pub seconds: f64,
     /// The ranks, in the order of [`Window::mpi`].
     pub ranks: Vec<String>,
-    /// Seconds each rank waited for others inside MPI, including estimates; empty if waits were not measured.
+    /// Seconds each rank waited for others, in MPI or polling, including estimates; empty if waits were not
+    /// measured.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub waited_s: Vec<f64>,
     /// The windows in order of time.

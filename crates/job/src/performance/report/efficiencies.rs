@@ -28,7 +28,7 @@ impl Efficiencies {
         Some(Self { load_balance, communication, parallel: load_balance * communication })
     }
 
-    /// Splits the communication efficiency, given how long each rank waited for others inside MPI, into
+    /// Splits the communication efficiency, given how long each rank waited for others, into
     /// serialization, in which that waiting is the only loss, and transfer, which covers the rest.
     #[must_use]
     pub fn split(&self, useful: &[f64], waits: &[f64], wall_s: f64) -> Option<(f64, f64)> {

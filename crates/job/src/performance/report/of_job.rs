@@ -86,7 +86,8 @@ impl Ends {
             number(&ending["exit"]).map(Ending::Exit).or(number(&ending["signal"]).map(Ending::Signal));
         observed.core = rank["core"].as_str().map(Into::into);
         let wall_ns = rank["wall_s"].as_f64().map(|seconds| (seconds * 1e9) as u64);
-        if rank["alive"] == Value::Bool(false) {
+        // A rank's time ends with `MPI_Finalize`, a process may go on.
+        if rank["alive"] == Value::Bool(false) && !observed.process.finalized() {
             observed.ended_ns = wall_ns.map(|ns| observed.process.begin_ns.saturating_add(ns));
         }
     }

@@ -16,6 +16,7 @@ fn run(ranks: u32, seconds: u64, step: u64, useful: impl Fn(u32, f64) -> f64) ->
             *inside += step as f64 / 1e9 * (1.0 - useful(rank, middle));
             let time = until as f64 / 1e9;
             course.add(&Reading {
+                process: rank as usize,
                 world: "w".into(),
                 rank: Some(rank),
                 until_ns: 5 * S + until,
@@ -111,8 +112,8 @@ fn ranks_that_start_late_or_end_early_count_only_while_present() {
     course.add(&Reading { until_ns: 50_000_000, wall_s: 0.05, ..Reading::default() });
     let mut see = |rank, until: f64, wall: f64| {
         let until_ns = (until * 1e9) as u64;
-        let rank = Some(rank);
-        course.add(&Reading { rank, until_ns, wall_s: wall, time_s: wall, ..Reading::default() });
+        let (process, rank) = (rank as usize, Some(rank));
+        course.add(&Reading { process, rank, until_ns, wall_s: wall, time_s: wall, ..Reading::default() });
     };
     (1..=10).for_each(|at| see(0, f64::from(at) * 0.1, f64::from(at) * 0.1));
     (1..=5).for_each(|at| see(1, 0.5 + f64::from(at) * 0.1, f64::from(at) * 0.1));
@@ -120,6 +121,32 @@ fn ranks_that_start_late_or_end_early_count_only_while_present() {
     assert_eq!(found.ranks, ["0", "1"]);
     assert_eq!(found.list[2].mpi, [Some(0.0), None]);
     assert_eq!(found.list[15].mpi, [Some(0.0), Some(0.0)]);
+}
+
+/// A launcher that does not belong to the library numbers processes that turn out to be worlds of their own.
+#[test]
+fn a_process_has_one_row_also_if_its_rank_changes_when_it_is_initialized() {
+    let mut course = Timeline::default();
+    for look in 1..=10u32 {
+        for process in 0..3u32 {
+            let wall = 0.05 * f64::from(look);
+            let known = look > 2 + process;
+            course.add(&Reading {
+                process: process as usize,
+                world: if known { format!("world {process}") } else { "the launcher's".into() },
+                rank: Some(if known { 0 } else { process }),
+                pid: 1,
+                until_ns: 5 * S + (wall * 1e9) as u64,
+                wall_s: wall,
+                time_s: wall,
+                ..Reading::default()
+            });
+        }
+    }
+    let number = |world: &str, _: &str, _| world.chars().last().unwrap().to_digit(10).unwrap() as usize;
+    let found = course.windows(f64::INFINITY, number).unwrap();
+    assert_eq!(found.ranks, ["0", "1.0", "2.0"]);
+    assert!(found.list.iter().all(|window| window.mpi == [Some(0.0); 3]), "{:?}", found.list);
 }
 
 /// One host's timeline as received by another.
@@ -226,6 +253,7 @@ fn consecutive_programs_are_judged_by_their_own_ranks_and_iterations() {
             let wall_s = 0.05 * f64::from(look);
             for (rank, useful) in (0u32..).zip(useful) {
                 course.add(&Reading {
+                    process: 2 * world.len() + rank as usize,
                     world: world.to_owned(),
                     rank: Some(rank),
                     pid: world.len() as u32,
@@ -271,6 +299,34 @@ fn windows_contain_no_more_waits_than_the_whole_run() {
     assert!(near(waited(1.5), 1.5), "{:?}", waited(1.5));
 }
 
+/// A loop that asks with `MPI_Test` is mostly between these calls.
+#[test]
+fn waiting_in_a_polling_loop_is_not_taken_for_slow_transfers() {
+    let mut course = Timeline::default();
+    for look in 1..=80 {
+        let wall_s = 0.05 * f64::from(look);
+        for rank in 0..2u32 {
+            let (mpi_s, polling_s) = if rank == 0 { (0.0, 0.0) } else { (0.1 * wall_s, 0.7 * wall_s) };
+            course.add(&Reading {
+                process: rank as usize,
+                world: "w".into(),
+                rank: Some(rank),
+                until_ns: 5 * S + (wall_s * 1e9) as u64,
+                wall_s,
+                time_s: wall_s,
+                mpi_s,
+                polling_s,
+                ..Reading::default()
+            });
+        }
+    }
+    let begin = course.begin_ns.unwrap();
+    let who = ("w".into(), Some(1));
+    course.wait(&[Waiting { who, from_ns: begin, until_ns: begin + 4 * S, seconds: 3.0 }]);
+    let found = course.windows(f64::INFINITY, |_, _, _| 0).unwrap();
+    assert!(found.waited_s[0] == 0.0 && (found.waited_s[1] - 3.0).abs() < 1e-6, "{:?}", found.waited_s);
+}
+
 #[test]
 fn the_first_sentence_continues_none_if_no_rank_worked_outside_mpi_before() {
     let mut course = Timeline::default();
@@ -281,6 +337,7 @@ fn the_first_sentence_continues_none_if_no_rank_worked_outside_mpi_before() {
             let second = (wall_s - 4.0).max(0.0) * if rank == 0 { 0.8 } else { 0.4 };
             let useful_s = 0.8 * (wall_s - 2.0).clamp(0.0, 2.0) + second;
             course.add(&Reading {
+                process: rank as usize,
                 rank: Some(rank),
                 pid: rank + 1,
                 until_ns: 5 * S + (wall_s * 1e9) as u64,

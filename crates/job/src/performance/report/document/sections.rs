@@ -80,6 +80,9 @@ pub struct Collectives {
     pub identity: String,
     /// Number of members.
     pub size: u32,
+    /// Whether its groups are of different worlds: which members met in a collective is then not known.
+    #[serde(skip)]
+    pub between_worlds: bool,
     /// Number of collectives entered on it by the member that entered the most.
     pub entered: u64,
     /// Number of collectives entered on it by the member that entered the fewest.

@@ -87,6 +87,7 @@ impl Collectives {
             communicator: comm.name.clone(),
             identity: identity(comm.identity),
             size: comm.processes(),
+            between_worlds: comm.callers().is_none(),
             entered: 0,
             least: u64::MAX,
             behind: Members::default(),

@@ -6,7 +6,8 @@ use std::collections::HashMap;
 
 impl Sections {
     /// Enters the waits. Those of messages are sampled unless these were recorded individually; shorter ones
-    /// than samples show are then unknown. Those of persistent collectives are only sampled.
+    /// than samples show are then unknown. Those of persistent collectives, and of collectives between worlds,
+    /// are only sampled.
     ///
     /// Estimates extend what was observed of all collectives, of which those of one function may be an unusual
     /// part: those that exceed the time in their calls are reduced to it.
@@ -17,9 +18,10 @@ impl Sections {
             .map(|part| ((part.identity.as_str(), part.function.as_str()), &mut part.seconds))
             .collect();
         for comm in &mut self.collectives {
+            let matched = waits.one_clock && !comm.between_worlds;
             for one in &mut comm.functions {
                 let key = (comm.identity.as_str(), one.function.as_str());
-                let known = waits.one_clock && !makes_persistent_collective(&one.function);
+                let known = matched && !makes_persistent_collective(&one.function);
                 let found = of_collectives.get_mut(&key).map(|seconds| {
                     let inside = one.time_s.filter(|_| is_collective_that_waits(&one.function));
                     **seconds = seconds.min(inside.unwrap_or(f64::INFINITY));
@@ -67,6 +69,7 @@ mod tests {
             communicator: "WORLD".into(),
             identity: "0x7".into(),
             size: 2,
+            between_worlds: false,
             entered: 9,
             least: 9,
             behind: Members::default(),
@@ -84,5 +87,9 @@ mod tests {
         assert_eq!(sections.collectives.iter().map(shown).collect::<Vec<_>>(), [[0.5, 0.75]]);
         let listed = waits.of_collectives.iter().map(|part| part.seconds);
         assert_eq!(listed.collect::<Vec<_>>(), [0.5, 0.75]);
+        sections.collectives[0].between_worlds = true;
+        waits.of_collectives.clear();
+        sections.wait(&mut waits);
+        assert!(sections.collectives.iter().map(shown).all(|known| known.is_empty()), "not known to be zero");
     }
 }

@@ -392,7 +392,7 @@ impl<'a> Joiner<'a> {
         let index = self.communicators.index(comm).and_then(|at| self.communicators.list.get(at as usize));
         let on = index.map_or("a communicator", |comm| &comm.name);
         if absent.is_empty() {
-            return Need::Outside { what: format!("its neighbors on {on}").into(), kind: Kind::RUNNING };
+            return Need::Outside { what: format!("neighbors on {on}").into(), kind: Kind::RUNNING };
         }
         let what = format!("enter {} (collective {number} on {on})", collective.function).into();
         Need::Action { by: self.parties.index(absent), every: true, what, kind: Kind::COLLECTIVE_NOT_ENTERED }
