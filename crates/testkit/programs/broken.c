@@ -501,6 +501,27 @@ static void partitioned_ends_differ_in_size(void)
 #endif
 }
 
+/* finding freed_partitioned_send 2 request-freed-active ranks 0 without openmpi-4.1 says MPI_Request_free */
+static void freed_partitioned_send(void)
+{
+#if MPI_VERSION >= 4 || defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION >= 5
+    static char data[4];
+    MPI_Request request;
+    if (rank == 0) {
+        MPI_Psend_init(data, 4, 1, MPI_CHAR, 1, 7, MPI_COMM_WORLD, MPI_INFO_NULL, &request);
+        MPI_Start(&request);
+        MPI_Pready_range(0, 3, request);
+    } else {
+        MPI_Precv_init(data, 4, 1, MPI_CHAR, 0, 7, MPI_COMM_WORLD, MPI_INFO_NULL, &request);
+        MPI_Start(&request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+    }
+    /* Libraries may send nothing more after the request has been freed. */
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Request_free(&request); /* here: freed_partitioned_send */
+#endif
+}
+
 /* finding whoever_comes_first 3 message-race ranks 0 check says received from any rank at */
 static void whoever_comes_first(void)
 {
@@ -676,7 +697,8 @@ FINDINGS(MPI_Init, F(received_and_not_waited_for), F(broadcast_left_out), F(both
          F(put_without_an_epoch), F(get_of_another_size), F(request_between_fences),
          F(put_beside_its_lock), F(locked_twice), F(freed_before_the_unlock), F(other_type_in_a_receive),
          F(other_structure_in_a_request), F(freed_receive), F(matched_and_left),
-         F(partitioned_ends_differ_in_size), F(first_come_by_chance), F(waited_for_before_a_barrier),
+         F(partitioned_ends_differ_in_size), F(freed_partitioned_send), F(first_come_by_chance),
+         F(waited_for_before_a_barrier),
          F(send_never_waited_for), F(two_receives_into_one_buffer), F(sent_and_received_in_one_buffer),
          F(other_type_from_a_member), F(sent_after_the_end), F(communicator_freed_twice),
          F(sent_with_a_freed_datatype), F(put_with_a_freed_datatype), F(broadcast_with_a_freed_datatype),

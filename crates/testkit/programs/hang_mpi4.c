@@ -111,6 +111,24 @@ static void polling_for_a_partition(void)
     MPI_Barrier(MPI_COMM_WORLD); /* here: polling_for_a_partition */
 }
 
+/* scenario second_of_one_tag_not_ready 2 partition-not-ready culprit 0 says to mark partition 1 of 2 ready (MPI_Pready) of its partitioned send with tag 7 */
+static void second_of_one_tag_not_ready(void)
+{
+    MPI_Request requests[2];
+    for (int i = 0; i < 2; i++)
+        if (rank == 0)
+            MPI_Psend_init(values + 16 * i, 2, 8, MPI_INT, 1, 7, MPI_COMM_WORLD, MPI_INFO_NULL, &requests[i]);
+        else
+            MPI_Precv_init(values + 16 * i, 2, 8, MPI_INT, 0, 7, MPI_COMM_WORLD, MPI_INFO_NULL, &requests[i]);
+    MPI_Startall(2, requests);
+    if (rank == 0) {
+        MPI_Pready_range(0, 1, requests[0]);
+        MPI_Pready(0, requests[1]);
+        MPI_Recv(values + 32, 1, MPI_INT, 1, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    } else
+        MPI_Wait(&requests[1], MPI_STATUS_IGNORE); /* here: second_of_one_tag_not_ready */
+}
+
 /* scenario made_in_another_order 3 collective-mismatch culprit 1 without intel,intel-abi says rank 1 was in MPI_Allreduce_init */
 static void made_in_another_order(void)
 {
@@ -181,5 +199,5 @@ SCENARIOS(
     S(partition_never_ready), S(persistent_barrier_missing), S(started_in_another_order), S(session_receives),
     S(both_halves_of_isendrecv), S(own_partitions_not_ready), S(partitioned_send_not_started),
     S(polling_for_a_partition), S(made_in_another_order), S(partitioned_send_to_a_plain_receive),
-    S(plain_send_to_a_partitioned_receive),
+    S(plain_send_to_a_partitioned_receive), S(second_of_one_tag_not_ready),
     S(not_made_from_the_group), S(texts_that_differ))

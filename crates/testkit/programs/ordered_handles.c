@@ -75,12 +75,32 @@ static void made_by_extensions(void)
 #endif
 }
 
+/* An old type that is predefined, though only one library has it; the type that it is asked of is a copy. */
+static void old_type_of_one_library(void)
+{
+#ifdef OPEN_MPI
+    MPI_Datatype own = (MPI_Datatype)dlsym(RTLD_DEFAULT, "ompi_mpi_short_float"), inner, outer, copy, old;
+    MPI_Aint addresses[1];
+    int numbers[3];
+    if (!own)
+        return;
+    MPI_Type_vector(2, 1, 2, own, &inner);
+    MPI_Type_contiguous(2, inner, &outer);
+    MPI_Type_get_contents(outer, 1, 0, 1, numbers, addresses, &copy);
+    MPI_Type_get_contents(copy, 3, 0, 1, numbers, addresses, &old);
+    MPI_Type_free(&copy);
+    MPI_Type_free(&outer);
+    MPI_Type_free(&inner);
+#endif
+}
+
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
     for (int i = 0; i < TIMES; i++) {
         made_by_the_standard();
         made_by_extensions();
+        old_type_of_one_library();
     }
     MPI_Finalize();
 }

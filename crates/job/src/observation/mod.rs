@@ -310,6 +310,9 @@ pub enum Need {
         tag: i32,
         /// Whether this process is the sender.
         sends: bool,
+        /// Number of its request, of those that this process has made.
+        #[serde(default)]
+        made: u64,
         /// Number of times this side has been started.
         starts: u64,
     },

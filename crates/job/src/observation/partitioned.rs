@@ -4,6 +4,7 @@
 use super::special::Special;
 use crate::RankSet;
 use mpiscope_image::derive::live;
+use mpiscope_image::objects::serial_of;
 use mpiscope_image::traffic::{Request, RequestKind};
 use serde::{Deserialize, Serialize};
 
@@ -21,6 +22,9 @@ pub struct Partitioned {
     pub tag: i32,
     /// Whether this is the sender's side.
     pub sends: bool,
+    /// Number of its request, of those that the process has made.
+    #[serde(default)]
+    pub made: u64,
     /// Number of times it was started.
     pub starts: u64,
     /// Whether it has been started and its completion has not been observed.
@@ -85,6 +89,7 @@ pub fn of(
         peer: special.rank(i64::from(request.peer.get().cast_signed()))??,
         tag: request.tag.get().cast_signed(),
         sends,
+        made: serial_of(request.head.uid.get()),
         starts: request.starts.get(),
         active,
         ready: marked.map(|marked| Ready { partitions, marked, bits }),

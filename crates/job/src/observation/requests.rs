@@ -9,7 +9,7 @@ use mpiscope_image::Function;
 use mpiscope_image::Source;
 use mpiscope_image::derive::live;
 use mpiscope_image::layout::SectionKind;
-use mpiscope_image::objects::{Flag, Life};
+use mpiscope_image::objects::{Flag, Life, serial_of};
 use mpiscope_image::traffic::{self, Request, RequestKind};
 use std::collections::{HashMap, HashSet};
 
@@ -201,6 +201,7 @@ impl<S: Source> Reader<'_, '_, S> {
             peer: self.special.rank(peer)??,
             tag: request.tag.get().cast_signed(),
             sends: RequestKind(request.kind.get()) == RequestKind::PSEND,
+            made: serial_of(request.head.uid.get()),
             starts: request.starts.get(),
         })
     }

@@ -12,6 +12,10 @@ wrap! {
     type_extent = MPI_Type_get_extent(datatype: A::Handle, lb: &mut i64, extent: &mut i64);
     /// `MPI_Type_get_true_extent`.
     type_true_extent = MPI_Type_get_true_extent(datatype: A::Handle, lb: &mut i64, extent: &mut i64);
+    /// `MPI_Type_get_envelope`.
+    type_get_envelope = MPI_Type_get_envelope(
+        datatype: A::Handle, integers: &mut c_int, addresses: &mut c_int, datatypes: &mut c_int,
+        combiner: &mut c_int);
     /// `MPI_Comm_get_attr`.
     comm_get_attr = MPI_Comm_get_attr(comm: A::Handle, keyval: c_int, value: *mut u64, flag: &mut c_int);
     /// `MPI_Type_get_attr`.
@@ -41,6 +45,15 @@ wrap! {
     dist_graph_neighbors = MPI_Dist_graph_neighbors(
         comm: A::Handle, max_in: c_int, sources: *mut c_int, source_weights: *mut c_int,
         max_out: c_int, destinations: *mut c_int, destination_weights: *mut c_int);
+}
+
+/// Whether a datatype is predefined, as some are that only one library has.
+pub fn is_predefined_type<A: Abi>(datatype: A::Handle) -> bool {
+    let (mut integers, mut addresses, mut datatypes, mut combiner) = (0, 0, 0, 0);
+    let asked =
+        type_get_envelope::<A>(datatype, &mut integers, &mut addresses, &mut datatypes, &mut combiner);
+    // Derived ones have at least one old type, except those for a precision in Fortran, which have numbers.
+    asked == Some(A::SUCCESS) && (integers, addresses, datatypes) == (0, 0, 0)
 }
 
 /// Returns the size of a datatype in bytes.

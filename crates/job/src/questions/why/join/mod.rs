@@ -17,6 +17,7 @@ mod locks;
 mod meetings;
 mod messaging;
 mod neighbors;
+mod other_sides;
 mod parties;
 mod partitions;
 mod remembered;
@@ -345,9 +346,9 @@ impl<'a> Joiner<'a> {
                 let by = u32::try_from(*rank).ok().and_then(|rank| self.partner(seen, *comm, rank));
                 by.map(|by| self.action(vec![by], what, verdict(*kind)))
             }
-            observation::Need::Partitioned { comm, peer, tag, sends, starts } => {
-                let side =
-                    partitions::Side { comm: *comm, peer: *peer, tag: *tag, sends: *sends, starts: *starts };
+            observation::Need::Partitioned { comm, peer, tag, sends, made, starts } => {
+                let (comm, peer, tag) = (*comm, *peer, *tag);
+                let side = partitions::Side { comm, peer, tag, sends: *sends, made: *made, starts: *starts };
                 self.partitioned(seen, &side)
             }
             observation::Need::Match { function, comm, tag, with, kind } => {

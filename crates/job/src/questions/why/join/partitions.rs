@@ -4,6 +4,7 @@
 //! arrives once both are started and the sender has marked every partition ready; until then, the process to
 //! wait for may be the sender itself.
 
+use super::other_sides::other_sides;
 use super::{Joiner, Observation};
 use crate::observation::Partitioned;
 use crate::questions::why::Kind;
@@ -16,6 +17,7 @@ pub struct Side {
     pub peer: u32,
     pub tag: i32,
     pub sends: bool,
+    pub made: u64,
     pub starts: u64,
 }
 
@@ -80,11 +82,10 @@ impl Joiner<'_> {
         let Some(other) = slot.and_then(|(_, _, other)| *other) else {
             return wait(by, "do its part of the partitioned message");
         };
-        let theirs = other.partitioned.iter().filter(|theirs| {
-            let back = || self.communicators.partner(by, other, side.comm, theirs.peer) == Some(self.me);
-            (theirs.comm, theirs.tag, theirs.sends) == (side.comm, side.tag, !side.sends) && back()
+        let theirs = own.map_or_else(Vec::new, |own| {
+            let is_me = |peer| self.communicators.partner(by, other, side.comm, peer) == Some(self.me);
+            other_sides(own, seen, other, is_me)
         });
-        let theirs: Vec<&Partitioned> = theirs.collect();
         let started = theirs.iter().find(|theirs| theirs.starts >= side.starts);
         match started {
             Some(send) if !side.sends => match unmarked(send) {
@@ -127,7 +128,7 @@ impl Joiner<'_> {
     fn mine<'o>(&self, seen: &'o Observation, side: &Side) -> Option<&'o Partitioned> {
         let same = |own: &&Partitioned| {
             (own.comm, own.peer, own.tag, own.sends) == (side.comm, side.peer, side.tag, side.sends)
-                && own.active
+                && own.made == side.made
         };
         seen.partitioned.iter().find(same)
     }
@@ -169,13 +170,13 @@ mod tests {
             ..Default::default()
         };
         let mut job = vec![seen(0), seen(1)];
-        let (comm, peer, tag, starts) = (COMM, 0, 4, 1);
-        let need = observation::Need::Partitioned { comm, peer, tag, sends, starts };
+        let (comm, peer, tag, made, starts) = (COMM, 0, 4, 1, 1);
+        let need = observation::Need::Partitioned { comm, peer, tag, sends, made, starts };
         let call = Call { function: "MPI_Wait".into(), needs: vec![need], ..Call::default() };
         job[1].threads = vec![Thread { call: Some(call), ..Thread::default() }];
         let (active, ready, bytes) = (true, None, Some(160));
         job[1].partitioned =
-            vec![Partitioned { comm, peer, tag, sends, starts, active, ready, bytes, place: None }];
+            vec![Partitioned { comm, peer, tag, sends, made, starts, active, ready, bytes, place: None }];
         job
     }
 

@@ -1,5 +1,6 @@
 //! Partitioned messages that were started at one end at least and are not known to be complete there.
 
+use super::other_sides::other_sides;
 use super::{Slot, communicators::Communicators};
 use crate::observation::{Observation, Partitioned};
 use crate::questions::why::snapshot::{PartitionedEnd, PartitionedMessage, ProcessIndex};
@@ -28,13 +29,11 @@ fn message(
 ) -> Option<PartitionedMessage> {
     let partner = communicators.partner(me, seen, own.comm, own.peer)?;
     let other = slots.get(partner as usize).and_then(|(.., other)| *other);
-    let is_started = |theirs: &&Partitioned| {
-        (theirs.comm, theirs.tag, theirs.sends) == (own.comm, own.tag, !own.sends)
-            && theirs.starts >= own.starts
-            && other
-                .is_some_and(|other| communicators.partner(partner, other, own.comm, theirs.peer) == Some(me))
-    };
-    let theirs = other.into_iter().flat_map(|other| &other.partitioned).find(is_started);
+    let theirs = other.map_or_else(Vec::new, |other| {
+        let is_me = |peer| communicators.partner(partner, other, own.comm, peer) == Some(me);
+        other_sides(own, seen, other, is_me)
+    });
+    let theirs = theirs.into_iter().find(|theirs| theirs.starts >= own.starts);
     if own.sends && (other.is_none() || theirs.is_some()) {
         return None;
     }
@@ -63,7 +62,8 @@ mod tests {
         let end = |(starts, active): (u64, bool), sends: bool| {
             let bytes = Some(if sends { 16 } else { 32 });
             let peer = u32::from(sends);
-            Partitioned { comm: 7, peer, tag: 4, sends, starts, active, ready: None, bytes, place: None }
+            let (made, ready, place) = (1, None, None);
+            Partitioned { comm: 7, peer, tag: 4, sends, made, starts, active, ready, bytes, place }
         };
         let peers = |rank: u32| vec![Peer { rank: 1 - rank, ..Peer::default() }];
         let comm =

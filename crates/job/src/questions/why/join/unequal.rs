@@ -126,6 +126,7 @@ mod tests {
             peer: 1 - rank,
             tag: 4,
             sends: rank == 0,
+            made: 1,
             starts: 1,
             active: true,
             ready: None,

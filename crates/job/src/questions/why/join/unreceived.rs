@@ -292,6 +292,7 @@ mod tests {
             peer: u32::from(sends),
             tag: 4,
             sends,
+            made: 1,
             starts: 1,
             active: true,
             ready: None,

@@ -5,6 +5,7 @@
 use super::{fill, made_from};
 use crate::interpose::frame::Call;
 use crate::record::counts::Count;
+use crate::record::objects::ask;
 use crate::record::objects::tables::{self, DATATYPES};
 use crate::record::objects::{Site, arena, facts, output, succeeded};
 use mpi_abi::{Abi, Handle};
@@ -29,7 +30,11 @@ pub fn get_contents<A: Abi>(
     }
     for (place, old) in olds.into_iter().enumerate() {
         // SAFETY: the call succeeded, so it stored as many handles as the datatype has old types.
-        let raw = unsafe { types.add(place).read() }.raw();
+        let handle = unsafe { types.add(place).read() };
+        let raw = handle.raw();
+        if DATATYPES.find(raw).is_none() && ask::is_predefined_type::<A>(handle) {
+            continue;
+        }
         if let Some(old) = writer.at_offset::<Datatype>(old) {
             got(writer, Site::of(call), old, raw);
         }

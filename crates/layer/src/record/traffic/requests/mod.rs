@@ -76,8 +76,8 @@ pub fn mark<A: Abi, const QUIET: bool>(held: Held<QUIET>, call: &Call<A>, reques
     }
     facts::request_marked(held);
     // A freed send is harmless: its message arrives. But for a receive or collective the program never learns
-    // when it may use the buffer.
-    if kind.receives() || kind == RequestKind::COLLECTIVE {
+    // when it may use the buffer, and freeing a partitioned send is an error (MPI standard, 4.2).
+    if kind.receives() || kind.is_partitioned() || kind == RequestKind::COLLECTIVE {
         faults::freed_active(&held, call, request);
     }
     if held.orphans.add::<A>(request) {
