@@ -48,6 +48,14 @@ static void *create(void *tag)
     return NULL;
 }
 
+/* Alone on its communicator, a process has no other member that could see another order. */
+static void *alone(void *nothing)
+{
+    for (int i = 0; i < 50; i++)
+        reduce(MPI_COMM_SELF);
+    return nothing;
+}
+
 static void run_both(void *(*what)(void *), void *one, void *other)
 {
     pthread_t thread;
@@ -86,6 +94,7 @@ int main(int argc, char **argv)
     run_both(on_one_each, &own[0], &own[1]);
     run_both(in_turn, NULL, NULL);
     run_both(create, &tags[0], &tags[1]);
+    run_both(alone, NULL, NULL);
     started_and_followed();
     MPI_Comm_free(&own[0]);
     MPI_Comm_free(&own[1]);

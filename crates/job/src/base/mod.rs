@@ -4,6 +4,7 @@ pub mod call_fields;
 pub mod clock;
 pub mod clock_offset;
 pub mod draft;
+pub mod error_classes;
 pub(crate) mod host_name;
 pub mod identity;
 pub mod json;

@@ -13,25 +13,32 @@ pub struct BadEnd {
     pub at_ns: u64,
     /// How it ended, if known.
     pub ending: Option<Ending>,
-    /// Whether it caused its own end, rather than being terminated by a signal from outside.
+    /// Whether it caused its own end, rather than being terminated by a signal from outside: launchers also kill the rank
+    /// whose library has ended the job.
     pub by_itself: bool,
 }
 
 impl BadEnd {
-    /// Returns the end of a process; `None` if it finalized MPI and exited normally.
+    /// Returns the end of a process; `None` if it finalized MPI and exited normally. `ends_job` says whether it called
+    /// `MPI_Abort`, or its library found an error in a call that did not return.
     #[must_use]
-    pub fn of(finalized: bool, abort_code: Option<i32>, ending: Option<Ending>, at_ns: u64) -> Option<Self> {
+    pub fn of(finalized: bool, ends_job: bool, ending: Option<Ending>, at_ns: u64) -> Option<Self> {
         let bad = !finalized || ending.is_some_and(|end| end != Ending::Exit(0));
         let from_outside =
             [libc::SIGKILL, libc::SIGTERM, libc::SIGHUP, libc::SIGINT, libc::SIGPIPE].map(Ending::Signal);
-        let by_itself = abort_code.is_some() || ending.is_some_and(|ending| !from_outside.contains(&ending));
+        let by_itself = ends_job || ending.is_some_and(|ending| !from_outside.contains(&ending));
         bad.then_some(Self { at_ns, ending, by_itself })
     }
 
-    /// Returns the end of a process as its starter observed it.
+    /// Returns the end of a process as its starter observed it; `erred` says whether it ended in a call with an error.
     #[must_use]
-    pub fn observed(process: &Process, ending: Option<Ending>, ended_ns: Option<u64>) -> Option<Self> {
-        Self::of(process.finalized(), process.abort_code, ending, ended_ns?)
+    pub fn observed(
+        process: &Process,
+        erred: bool,
+        ending: Option<Ending>,
+        ended_ns: Option<u64>,
+    ) -> Option<Self> {
+        Self::of(process.finalized(), process.abort_code.is_some() || erred, ending, ended_ns?)
     }
 }
 
@@ -66,7 +73,7 @@ mod tests {
     use super::*;
 
     fn end(at_ms: u64, ending: Ending) -> BadEnd {
-        BadEnd::of(false, None, Some(ending), at_ms * 1_000_000).unwrap()
+        BadEnd::of(false, false, Some(ending), at_ms * 1_000_000).unwrap()
     }
 
     #[test]
@@ -82,10 +89,10 @@ mod tests {
 
     #[test]
     fn a_process_that_finalized_and_exited_normally_has_no_bad_end() {
-        assert_eq!(BadEnd::of(true, None, Some(Ending::Exit(0)), 1), None);
-        assert_eq!(BadEnd::of(true, None, None, 1), None);
-        assert!(BadEnd::of(true, None, Some(Ending::Exit(3)), 1).is_some_and(|end| end.by_itself));
-        assert!(BadEnd::of(false, None, None, 1).is_some_and(|end| !end.by_itself));
-        assert!(BadEnd::of(false, Some(1), None, 1).is_some_and(|end| end.by_itself));
+        assert_eq!(BadEnd::of(true, false, Some(Ending::Exit(0)), 1), None);
+        assert_eq!(BadEnd::of(true, false, None, 1), None);
+        assert!(BadEnd::of(true, false, Some(Ending::Exit(3)), 1).is_some_and(|end| end.by_itself));
+        assert!(BadEnd::of(false, false, None, 1).is_some_and(|end| !end.by_itself));
+        assert!(BadEnd::of(false, true, None, 1).is_some_and(|end| end.by_itself));
     }
 }

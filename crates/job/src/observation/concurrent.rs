@@ -26,10 +26,11 @@ pub struct Concurrent<'a> {
 }
 
 impl<'a> Concurrent<'a> {
-    fn new(seen: &'a Observation, comm: u64, one: At<'a>, other: At<'a>) -> Self {
-        let named = seen.communicators.iter().find(|known| known.identity == comm);
-        let on = named.map_or("a communicator", |comm| comm.name.as_str());
-        Self { one: one.min(other), other: one.max(other), on }
+    /// `None` on a communicator of one process, whose calls no other member could take in another order.
+    fn new(seen: &'a Observation, comm: u64, one: At<'a>, other: At<'a>) -> Option<Self> {
+        let mut known = seen.communicators.iter().filter(|known| known.identity == comm);
+        let on = known.next().filter(|comm| comm.processes() > 1)?.name.as_str();
+        Some(Self { one: one.min(other), other: one.max(other), on })
     }
 
     /// Describes it as text for users.
@@ -61,7 +62,7 @@ fn recorded_on<'a>(seen: &'a Observation, history: &'a History) -> Vec<Concurren
     let inside = open(seen).filter(|(collective, _)| collective.comm == history.comm);
     let inside: HashSet<u64> = inside.map(|(collective, _)| collective.number).collect();
     let pairs = overlapping(history, &inside).into_iter();
-    pairs.map(|(one, other)| Concurrent::new(seen, history.comm, at(one), at(other))).collect()
+    pairs.filter_map(|(one, other)| Concurrent::new(seen, history.comm, at(one), at(other))).collect()
 }
 
 /// Returns the calls that threads are in at the same time.
@@ -72,7 +73,7 @@ pub fn present(seen: &Observation) -> Vec<Concurrent<'_>> {
     for (collective, call) in open(seen) {
         let at = (call.function.as_str(), call.place.as_deref());
         match first.iter().find(|(comm, _)| *comm == collective.comm) {
-            Some((comm, earlier)) => found.push(Concurrent::new(seen, *comm, *earlier, at)),
+            Some((comm, earlier)) => found.extend(Concurrent::new(seen, *comm, *earlier, at)),
             None => first.push((collective.comm, at)),
         }
     }
@@ -123,7 +124,7 @@ fn overlapping<'a>(history: &'a History, inside: &HashSet<u64>) -> Vec<(&'a Coll
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::observation::Thread;
+    use crate::observation::{Communicator, Thread};
 
     /// A process with two threads, one of which may be in the collective with this number, and a history of barriers and
     /// one duplication, entered and left at these times.
@@ -143,7 +144,8 @@ mod tests {
         let call =
             Call { function: "MPI_Barrier".into(), needs: needs.into_iter().collect(), ..Call::default() };
         let threads = vec![Thread { call: Some(call), ..Thread::default() }, Thread::default()];
-        Observation { threads, history: vec![history], ..Observation::default() }
+        let comm = Communicator { identity: 5, size: 2, ..Communicator::default() };
+        Observation { threads, history: vec![history], communicators: vec![comm], ..Observation::default() }
     }
 
     fn found(times: &[(u64, u64)], open: Option<u64>) -> usize {
@@ -158,6 +160,14 @@ mod tests {
         assert_eq!(found(&[(1, 0), (4, 7), (8, 9)], None), 0, "the first only started an operation");
         assert_eq!(found(&[(1, 0), (4, 7), (8, 9)], Some(1)), 2, "a thread is still in the first");
         assert_eq!(found(&[(0, 0), (0, 0)], None), 0, "without times");
+    }
+
+    #[test]
+    fn threads_may_share_a_communicator_of_one_process() {
+        let mut seen = process(&[(1, 5), (4, 7)], None);
+        assert_eq!(recorded(&seen).len(), 1);
+        seen.communicators[0].size = 1;
+        assert_eq!(recorded(&seen).len(), 0);
     }
 
     #[test]

@@ -43,6 +43,7 @@ pub use shared_labels::share_names;
 pub use thread_level::Forbidden;
 pub use windows::Window;
 
+use crate::base::error_classes::is_wrong_use;
 use crate::model::process_end::BadEnd;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -153,6 +154,17 @@ pub struct Observation {
 }
 
 impl Observation {
+    /// Whether it is in a call that was given something invalid, or in which the library found such an error: if its
+    /// process has ended, the library ended it, and then the launcher the others.
+    #[must_use]
+    pub fn erred(&self) -> bool {
+        let is_own = |raised: &Raised| is_wrong_use(&raised.error) || raised.error == "MPI_ERR_TRUNCATE";
+        self.threads.iter().any(|thread| {
+            thread.call.as_ref().is_some_and(|call| !call.wrong.is_empty())
+                || thread.raised.as_deref().is_some_and(is_own)
+        })
+    }
+
     /// Converts its times to another clock.
     pub fn by_clock(&mut self, error_ns: u64, ours: impl Fn(u64) -> u64) {
         let change = |ns: &mut u64| {

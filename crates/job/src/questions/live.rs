@@ -189,7 +189,9 @@ fn one(found: &JobImage, symbols: &dyn Locate, places: &Places) -> Result<Observ
         Some(about) => observe_kept(&rank, about, found.alive(process.pid)),
         None => observe(&rank, &System::of(found, &process, places)),
     };
-    seen.bad_end = found.end.as_ref().and_then(|end| BadEnd::observed(&process, end.ending, end.ended_ns));
+    let erred = seen.erred();
+    seen.bad_end =
+        found.end.as_ref().and_then(|end| BadEnd::observed(&process, erred, end.ending, end.ended_ns));
     Ok(seen)
 }
 

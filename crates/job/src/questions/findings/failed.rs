@@ -3,53 +3,15 @@
 
 use super::alike::Alike;
 use super::{Finding, Kind, Whose};
+use crate::base::error_classes::is_wrong_use;
 use crate::jobs::worlds::Members;
 use crate::observation::{Call, Fault, Forbidden, Observation, Raised, Wrong, did_not_return, faults};
 use std::collections::BTreeMap;
 
-/// Error classes that indicate invalid arguments or a call at the wrong time. A correct program may encounter
-/// the others: a missing file, a failed process, an unsupported operation; or they are detected in another
-/// way (`MPI_ERR_TRUNCATE`).
-const WRONG_USE: [&str; 33] = [
-    "MPI_ERR_AMODE",
-    "MPI_ERR_ARG",
-    "MPI_ERR_ASSERT",
-    "MPI_ERR_BASE",
-    "MPI_ERR_BUFFER",
-    "MPI_ERR_COMM",
-    "MPI_ERR_COUNT",
-    "MPI_ERR_DIMS",
-    "MPI_ERR_DISP",
-    "MPI_ERR_ERRHANDLER",
-    "MPI_ERR_FILE",
-    "MPI_ERR_GROUP",
-    "MPI_ERR_INFO",
-    "MPI_ERR_INFO_KEY",
-    "MPI_ERR_INFO_VALUE",
-    "MPI_ERR_KEYVAL",
-    "MPI_ERR_LOCKTYPE",
-    "MPI_ERR_NOT_SAME",
-    "MPI_ERR_OP",
-    "MPI_ERR_RANK",
-    "MPI_ERR_REQUEST",
-    "MPI_ERR_RMA_CONFLICT",
-    "MPI_ERR_RMA_FLAVOR",
-    "MPI_ERR_RMA_RANGE",
-    "MPI_ERR_RMA_SHARED",
-    "MPI_ERR_RMA_SYNC",
-    "MPI_ERR_ROOT",
-    "MPI_ERR_SESSION",
-    "MPI_ERR_SIZE",
-    "MPI_ERR_TAG",
-    "MPI_ERR_TOPOLOGY",
-    "MPI_ERR_TYPE",
-    "MPI_ERR_WIN",
-];
-
 /// Returns the error class of a failed call if it indicates invalid arguments or a call at the wrong time.
 pub fn wrong_use(fault: &Fault) -> Option<&str> {
     let error = fault.error.as_deref().filter(|_| fault.kind == faults::Kind::Failed);
-    error.filter(|error| WRONG_USE.contains(error))
+    error.filter(|error| is_wrong_use(error))
 }
 
 /// Returns one finding for each line and error class.
@@ -173,9 +135,9 @@ pub(super) fn raised(
             let follows = first_end.is_some_and(|ended| ended < raised.at_ns);
             let given = seen.threads.iter().filter_map(|thread| thread.call.as_ref());
             CAUSED_BY_OTHERS.contains(&&*raised.error)
-                || (follows && !WRONG_USE.contains(&&*raised.error))
+                || (follows && !is_wrong_use(&raised.error))
                 || (raised.error == "MPI_ERR_TRUNCATE" && has(Kind::TRUNCATED))
-                || (!WRONG_USE.contains(&&*raised.error) && apart(&who, raised))
+                || (!is_wrong_use(&raised.error) && apart(&who, raised))
                 || given.flat_map(|call| &call.wrong).next().is_some()
         };
         let all = seen.threads.iter().filter_map(|thread| thread.raised.as_deref());

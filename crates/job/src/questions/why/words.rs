@@ -2,8 +2,8 @@
 
 use super::collectives::{self, Mismatch, Sums};
 use super::snapshot::{
-    Call, Collective, CommIndex, Condition, FREED, Idle, Match, Message, Need, Passed, Peer, Process,
-    ProcessIndex, Snapshot, Unequal, UnequalCreation, Wait,
+    Call, Collective, CommIndex, Condition, FREED, Failed, Idle, Match, Message, Need, Outcome, Passed, Peer,
+    Process, ProcessIndex, Snapshot, Unequal, UnequalCreation, Wait,
 };
 use crate::jobs::worlds::Members;
 use crate::observation::{self, RootBetween};
@@ -473,7 +473,8 @@ impl<'a> Words<'a> {
     /// Formats `it ended without MPI_Finalize, after MPI_Barrier at a.c:8`, or `…, in MPI_Recv at a.c:9`.
     pub fn end(&self, process: &Process) -> String {
         let Condition::Ended(how) = &process.condition else { return String::new() };
-        let inside = process.threads.iter().find_map(|thread| thread.call.as_ref()).map(place);
+        let inside = process.threads.iter().find_map(|thread| thread.call.as_ref());
+        let inside = inside.map(|call| format!("{}{}", place(call), wrong_with(process, call)));
         let after = || {
             let mut last = process.threads.iter().map(|thread| &thread.idle.after);
             last.find(|after| !after.is_empty()).map(|after| format!("after {after}"))
@@ -496,6 +497,17 @@ impl<'a> Words<'a> {
         let latest = inside.or_else(after).map_or_else(String::new, |latest| format!(", such as {latest}"));
         format!("making many MPI calls{latest}")
     }
+}
+
+/// Formats `, which was given count -1 (MPI_ERR_COUNT)`; empty if nothing is known to be wrong with the call.
+pub fn wrong_with(process: &Process, call: &Call) -> String {
+    let this = |failed: &&Failed| failed.function == call.function && failed.place == call.place;
+    let said = process.failed.iter().filter(this).find_map(|failed| match &failed.outcome {
+        Outcome::Given(given) => Some(format!(", which was {given} ({})", failed.error)),
+        Outcome::Raised => Some(format!(", which failed with {}", failed.error)),
+        Outcome::WentOn | Outcome::Short | Outcome::Forbidden(_) | Outcome::AtOnce(_) => None,
+    });
+    said.unwrap_or_default()
 }
 
 /// Returns whether a debugger or a signal has stopped the process.

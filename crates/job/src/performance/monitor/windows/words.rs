@@ -126,7 +126,8 @@ fn sentence(
     let more = more.strip_prefix(", ").map(|more| format!(" ({more})")).unwrap_or_default();
     // No number of windows: those of a table are wider.
     let when = match (range.start, place) {
-        (_, Place::Only) => "the whole run is uniform".to_owned(),
+        (_, Place::Only) if load >= BALANCED => "the whole run is uniform".to_owned(),
+        (_, Place::Only) => "all through the run".to_owned(),
         (0, _) => format!("until {until}{more}"),
         // The windows before it have no load balance.
         (_, Place::First) => format!("from {from} to {until}{more}"),

@@ -39,6 +39,9 @@ pub struct RankReport {
     /// snapshot.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub end_unseen: bool,
+    /// Whether it ended in a call with an error, as the findings have it.
+    #[serde(skip)]
+    pub erred: bool,
     /// Error code passed to `MPI_Abort`.
     pub abort_code: Option<i32>,
     /// The call that was open at the end: the main thread's, otherwise that of the first thread that was in

@@ -46,6 +46,8 @@ const MOST_LINKS: usize = 8;
 /// Advice if a rank has ended.
 const WHY_GONE: &str =
     "find out why it ended: check its output, its exit status and its core file (mpiscope core)";
+/// Advice if a rank has ended in a call with an error.
+const WRONG_CALL: &str = "correct that call; what the library wrote to standard error may say more";
 /// Advice if two threads are in collectives of one communicator.
 const ORDER_THREADS: &str = "give each thread a communicator of its own, or let the threads take turns in the same order on all ranks";
 

@@ -1,12 +1,12 @@
 //! No process is certainly stuck: which ones are waited for, and for what.
 
-use super::{Case, Reason, WHY_GONE};
+use super::{Case, Reason, WHY_GONE, WRONG_CALL};
 use crate::base::quantity::duration;
 use crate::model::process_end::first;
 use crate::questions::why::cycle;
 use crate::questions::why::snapshot::{Condition, Need, Process, ProcessIndex, Thread};
 use crate::questions::why::verdict::{Culprit, Kind};
-use crate::questions::why::words::{is_stopped, ranks, verb};
+use crate::questions::why::words::{is_stopped, ranks, verb, wrong_with};
 use std::collections::HashSet;
 
 impl Case<'_> {
@@ -74,7 +74,10 @@ impl Case<'_> {
             self.words.rank(known.who),
             self.words.ranks(others)
         );
-        Some(Reason::new(Kind::RANK_GONE, verdict, WHY_GONE).blaming(self.culprit(known.who)))
+        let first = self.process(known.who)?;
+        let is_known = first.calls().any(|call| !wrong_with(first, call).is_empty());
+        let next = if is_known { WRONG_CALL } else { WHY_GONE };
+        Some(Reason::new(Kind::RANK_GONE, verdict, next).blaming(self.culprit(known.who)))
     }
 
     /// Processes are in calls and none has returned; what they need has arrived or is unknown, or one of

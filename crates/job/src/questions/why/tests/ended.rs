@@ -5,12 +5,12 @@ use crate::model::process::Ending;
 use crate::model::process_end::BadEnd;
 use crate::questions::why::Kind;
 use crate::questions::why::scene::Scene;
-use crate::questions::why::snapshot::{Condition, ProcessIndex};
+use crate::questions::why::snapshot::{Condition, Failed, Outcome, ProcessIndex};
 
 fn ends(scene: &mut Scene, rank: ProcessIndex, at_ms: u64, ending: Ending) {
     let process = scene.process(rank);
     process.condition = Condition::Ended(format!("it ended without MPI_Finalize: {ending}").into());
-    process.bad_end = BadEnd::of(false, None, Some(ending), at_ms * 1_000_000);
+    process.bad_end = BadEnd::of(false, false, Some(ending), at_ms * 1_000_000);
 }
 
 #[test]
@@ -36,6 +36,28 @@ fn the_rank_that_was_the_first_to_end_is_named_and_not_those_that_the_launcher_k
     // Clocks of different hosts are not compared.
     scene.process(2).host = "other".into();
     assert_eq!(look(&scene).culprits[0].ranks.to_string(), "[0-2]");
+}
+
+#[test]
+fn the_rank_that_ended_in_a_wrong_call_is_the_first_even_if_the_launcher_killed_it_after_another() {
+    let mut scene = Scene::of(2);
+    scene.collective(1, "MPI_Barrier", 2);
+    ends(&mut scene, 0, 20, Ending::Signal(libc::SIGKILL));
+    ends(&mut scene, 1, 30, Ending::Signal(libc::SIGKILL));
+    assert!(look(&scene).verdict.starts_with("rank 0 was the first"), "{}", look(&scene).verdict);
+    let process = scene.process(1);
+    process.bad_end = BadEnd::of(false, true, Some(Ending::Signal(libc::SIGKILL)), 30_000_000);
+    process.failed.push(Failed {
+        function: "MPI_Barrier".into(),
+        place: Some("mpi_barrier.c:1".into()),
+        error: "MPI_ERR_COMM".into(),
+        outcome: Outcome::Given("given MPI_COMM_NULL".into()),
+    });
+    let said = look(&scene);
+    let wanted = "rank 1 was the first to end: it ended without MPI_Finalize: killed by signal 9 (SIGKILL), in \
+                  MPI_Barrier at mpi_barrier.c:1, which was given MPI_COMM_NULL (MPI_ERR_COMM); before rank 0";
+    assert_eq!(said.verdict, wanted);
+    assert!(said.next.starts_with("correct that call"), "{}", said.next);
 }
 
 #[test]
