@@ -147,6 +147,9 @@ fn one(subject: &Subject, library: &Library, expected: &Expected) -> Result<()> 
     let others: Vec<_> =
         found.iter().filter(|f| f.kind != expected.kind && f.kind != "not-freed" && !expected.dies).collect();
     ensure!(others.is_empty(), "unexpected findings: {others:#?}");
+    if expected.kind == "call-failed" && expected.dies {
+        ends_first(&outcome, expected.whose.as_deref().unwrap_or_default())?;
+    }
     if expected.check {
         let (_, found) = ran(subject, library, expected, false)?;
         ensure!(found.iter().all(|f| f.kind != expected.kind), "found even without --check: {found:#?}");
@@ -155,6 +158,14 @@ fn one(subject: &Subject, library: &Library, expected: &Expected) -> Result<()> 
 }
 
 /// A run and its findings.
+/// The rank in whose call the library ended the job is the first to end, although the launcher may kill others before it.
+fn ends_first(outcome: &Outcome, whose: &str) -> Result<()> {
+    let first = outcome.stderr.lines().find_map(|line| line.trim_start().strip_prefix("first to end: rank "));
+    let is_it = |first: &str| first.split(',').next() == Some(whose);
+    ensure!(first.is_none_or(is_it), "not rank {whose}: {}", outcome.describe());
+    Ok(())
+}
+
 fn ran(
     subject: &Subject,
     library: &Library,

@@ -42,13 +42,17 @@ impl JobReport {
             let p = &o.process;
             (worlds.number(&p.world), p.rank.is_none(), p.rank, p.begin_ns)
         });
+        let erred = |one: &Observed| one.observation.as_ref().is_some_and(Observation::erred);
+        let erred: Vec<bool> = observed.iter().map(erred).collect();
         let mut observations: Vec<Observation> = observed.iter_mut().filter_map(Observed::last).collect();
         let names = share_names(&mut observations);
         observed.iter_mut().for_each(|one| one.facts.call_sites.call_by(&names));
         let who = |o: &Observed| (worlds.number(&o.process.world), o.process.rank);
         let leaks = leaks::join(observed.iter().map(|o| (who(o), o.leaks.as_slice())));
         let call_sites = sites::join(observed.iter().map(|o| (who(o), &o.facts.call_sites)));
-        let ranks: Vec<RankReport> = observed.iter().map(|o| rank_report(o, &worlds)).collect();
+        let ranks = observed.iter().zip(erred);
+        let ranks = ranks.map(|(one, erred)| RankReport { erred, ..rank_report(one, &worlds) });
+        let ranks: Vec<RankReport> = ranks.collect();
         let times = observed.iter().any(|o| o.process.times);
         let spent = spent_by_rank(&observed, &ranks);
         let waits = match seen {

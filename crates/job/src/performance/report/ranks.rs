@@ -4,7 +4,6 @@ use super::document::{Calls, RankReport, ThreadReport, both_times};
 use super::observed::Observed;
 use crate::jobs::worlds::Worlds;
 use crate::model::process::{Process, ThreadFacts};
-use crate::observation::Observation;
 use mpiscope_image::derive::{Share, Window, shares};
 use std::collections::BTreeMap;
 
@@ -36,7 +35,7 @@ pub(super) fn rank_report(observed: &Observed, worlds: &Worlds) -> RankReport {
         core: observed.core.clone(),
         alive: observed.ended_ns.is_none(),
         end_unseen: observed.end_unseen,
-        erred: observed.observation.as_ref().is_some_and(Observation::erred),
+        erred: false,
         abort_code: p.abort_code,
         in_call: open.and_then(|t| t.in_call.clone()),
         last_call: last_report.and_then(|t| t.last_call.clone()),
