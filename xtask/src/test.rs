@@ -12,7 +12,7 @@ use crate::{build, mpi as libraries, sanitize};
 /// Set on machines where hosts can be simulated with namespaces.
 const CLUSTER: &str = "MPISCOPE_CLUSTER";
 /// Minutes reserved for the matrix.
-const LEAST: u64 = 6;
+const LEAST: u64 = 4;
 
 /// The options of the run.
 #[derive(clap::Args)]

@@ -94,6 +94,17 @@ impl MemoryFile {
         let same = Self::of(&file.metadata()?) == Some(self);
         Ok((same && sealed(&file)).then_some(file))
     }
+
+    /// Opens the file through whichever descriptor the process has for it.
+    fn find(self, pid: u32) -> Option<File> {
+        let is_image = |path: &Path| {
+            fs::read_link(path)
+                .is_ok_and(|link| link.as_os_str().as_encoded_bytes().starts_with(LINK.as_bytes()))
+        };
+        let descriptors = fs::read_dir(format!("/proc/{pid}/fd")).ok()?;
+        let paths = descriptors.filter_map(|entry| Some(entry.ok()?.path()));
+        paths.filter(|path| is_image(path)).find_map(|path| self.open(&path).ok().flatten())
+    }
 }
 
 impl JobImage {
@@ -157,7 +168,7 @@ impl JobImage {
     }
 
     /// Opens the image through the first holder that permits it and still has it: other readers open and
-    /// close images all the time.
+    /// close images all the time, and a process that is starting moves its own to another descriptor.
     pub fn open(&self) -> Result<Image<Bytes>, Error> {
         let memory = match &self.bytes {
             Holds::Memory(file) => file,
@@ -171,7 +182,13 @@ impl JobImage {
                 Err(why) => last = Error::File { path: path.clone(), why: why.to_string() },
             }
         }
-        Err(last)
+        let mut holders: Vec<u32> = self.holders.iter().map(|holder| holder.pid).collect();
+        holders.dedup();
+        let moved = holders.into_iter().find_map(|pid| Some((pid, memory.find(pid)?)));
+        match moved {
+            Some((pid, file)) => open_fd(file.into(), &format!("image of process {pid}")),
+            None => Err(last),
+        }
     }
 
     /// The identity of its process; `None` if that has not called MPI or the image cannot be read.
@@ -394,6 +411,16 @@ mod tests {
         let holders = vec![(1, elsewhere.clone()), (2, path)];
         assert!(why(&found(holders, file)).contains("process 2"));
         assert!(why(&found(vec![(1, elsewhere)], file)).contains("is gone"));
+    }
+
+    #[test]
+    fn an_image_that_its_process_has_moved_to_another_descriptor_is_found_there() {
+        let (_other, elsewhere, _) = image();
+        let (image, _, file) = image();
+        let own = std::process::id();
+        assert!(why(&found(vec![(own, elsewhere.clone())], file)).contains(&format!("process {own}")));
+        drop(image);
+        assert!(why(&found(vec![(own, elsewhere)], file)).contains("is gone"));
     }
 
     #[test]

@@ -3,6 +3,8 @@
 //! The programs state the expected findings in the comment before each part (see `broken.c`).
 
 use std::ffi::OsString;
+use std::path::Path;
+use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,6 +15,7 @@ use mpiscope_testkit::program::{Needs, Program};
 use mpiscope_testkit::run::Outcome;
 use mpiscope_testkit::trials::checked;
 use mpiscope_testkit::{paths, report, run};
+use tempfile::TempDir;
 
 use crate::comments::{Source, Words};
 use crate::subject::{Form, Subject, word};
@@ -124,7 +127,7 @@ fn parse(source: &'static Source, text: &str, here: &dyn Fn(&str) -> Option<usiz
 }
 
 fn one(subject: &Subject, library: &Library, expected: &Expected) -> Result<()> {
-    let (outcome, found) = ran(subject, library, expected, expected.check)?;
+    let Ran { outcome, found, out } = ran(subject, library, expected, expected.check)?;
     let of_kind: Vec<_> = found.iter().filter(|finding| finding.kind == expected.kind).collect();
     ensure!(
         of_kind.len() == 1,
@@ -148,16 +151,17 @@ fn one(subject: &Subject, library: &Library, expected: &Expected) -> Result<()> 
         found.iter().filter(|f| f.kind != expected.kind && f.kind != "not-freed" && !expected.dies).collect();
     ensure!(others.is_empty(), "unexpected findings: {others:#?}");
     if expected.kind == "call-failed" && expected.dies {
-        ends_first(&outcome, expected.whose.as_deref().unwrap_or_default())?;
+        let whose = expected.whose.as_deref().unwrap_or_default();
+        ends_first(&outcome, whose)?;
+        is_blamed(out.path(), whose)?;
     }
     if expected.check {
-        let (_, found) = ran(subject, library, expected, false)?;
+        let found = ran(subject, library, expected, false)?.found;
         ensure!(found.iter().all(|f| f.kind != expected.kind), "found even without --check: {found:#?}");
     }
     Ok(())
 }
 
-/// A run and its findings.
 /// The rank in whose call the library ended the job is the first to end, although the launcher may kill others before it.
 fn ends_first(outcome: &Outcome, whose: &str) -> Result<()> {
     let first = outcome.stderr.lines().find_map(|line| line.trim_start().strip_prefix("first to end: rank "));
@@ -166,23 +170,35 @@ fn ends_first(outcome: &Outcome, whose: &str) -> Result<()> {
     Ok(())
 }
 
-fn ran(
-    subject: &Subject,
-    library: &Library,
-    expected: &Expected,
-    check: bool,
-) -> Result<(Outcome, Vec<report::Finding>)> {
+/// `mpiscope why` on the folder of the ended job names the same rank.
+fn is_blamed(out: &Path, whose: &str) -> Result<()> {
+    let mut command = Command::new(paths::mpiscope().context("no mpiscope command")?);
+    let outcome = run::bounded(command.arg("why").arg(out).arg("--json"), LIMIT)?;
+    let said: serde_json::Value = serde_json::from_str(&outcome.stdout).context(outcome.describe())?;
+    let blamed = &said["culprits"][0]["ranks"];
+    ensure!(said["kind"] == "rank-gone" && blamed == whose, "not rank {whose}: {}", said["verdict"]);
+    Ok(())
+}
+
+/// A run and its findings.
+struct Ran {
+    outcome: Outcome,
+    found: Vec<report::Finding>,
+    out: TempDir,
+}
+
+fn ran(subject: &Subject, library: &Library, expected: &Expected, check: bool) -> Result<Ran> {
     let source = expected.source;
     let program = Program { name: source.program(), ranks: expected.ranks, needs: source.needs };
     let binary = subject.binary(&program, library)?;
-    let dir = tempfile::tempdir()?;
-    let mut command = std::process::Command::new(paths::mpiscope().context("no mpiscope command")?);
-    command.arg("run").args(check.then_some("--check")).arg("--out").arg(dir.path());
+    let out = tempfile::tempdir()?;
+    let mut command = Command::new(paths::mpiscope().context("no mpiscope command")?);
+    command.arg("run").args(check.then_some("--check")).arg("--out").arg(out.path());
     library.set_environment(&mut command);
     let words: [OsString; 2] = [binary.into(), expected.name.clone().into()];
     command.arg(&library.mpirun).args(library.launch_arguments(expected.ranks)).args(words);
     let outcome = run::bounded(&mut command, LIMIT)?;
     ensure!(!outcome.timed_out && (outcome.success() || expected.dies), "{}", outcome.describe());
-    let found = report::read(dir.path())?.findings;
-    Ok((outcome, found))
+    let found = report::read(out.path())?.findings;
+    Ok(Ran { outcome, found, out })
 }

@@ -6,7 +6,10 @@
 //! ```
 
 use std::fs;
+use std::panic::resume_unwind;
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+use std::thread;
 
 use anyhow::{Context, Result, ensure};
 use mpiscope_testkit::mpi::{Family, Library};
@@ -21,6 +24,9 @@ mod read;
 mod session;
 mod shape;
 
+/// Number of pages at a time: their commands mostly wait, and none sees the processes of another page.
+const AT_ONCE: usize = 2;
+
 /// Runs the commands of all pages.
 pub fn run(wheel: &Path, archive: &Path, libraries: &[Library], work: &Path) -> Result<()> {
     // The pages use `mpicc` and were written with the distribution's MPICH.
@@ -33,11 +39,24 @@ pub fn run(wheel: &Path, archive: &Path, libraries: &[Library], work: &Path) -> 
         println!("pages: skipped: {why:#}");
         return Ok(());
     }
-    let mut wrong = Vec::new();
-    for page in &PLAN {
+    let one = |page: &Page| -> Result<Vec<String>> {
         let session = Session::new(page, wheel, archive, library, &work.join(page.file.replace('/', "-")))?;
-        wrong.extend(of_page(page, &session)?.into_iter().map(|what| format!("{}:{what}", page.file)));
-    }
+        Ok(of_page(page, &session)?.into_iter().map(|what| format!("{}:{what}", page.file)).collect())
+    };
+    let pages = Mutex::new(PLAN.iter());
+    let next = || pages.lock().unwrap_or_else(PoisonError::into_inner).next();
+    let some = || -> Result<Vec<String>> {
+        let mut wrong = Vec::new();
+        while let Some(page) = next() {
+            wrong.extend(one(page)?);
+        }
+        Ok(wrong)
+    };
+    let ended: Vec<Result<Vec<String>>> = thread::scope(|scope| {
+        let readers: Vec<_> = (0..AT_ONCE).map(|_| scope.spawn(some)).collect();
+        readers.into_iter().map(|reader| reader.join().unwrap_or_else(|why| resume_unwind(why))).collect()
+    });
+    let wrong: Vec<String> = ended.into_iter().collect::<Result<Vec<_>>>()?.concat();
     ensure!(wrong.is_empty(), "{} examples differ from the pages:\n{}", wrong.len(), wrong.join("\n"));
     Ok(())
 }
@@ -48,9 +67,10 @@ fn of_page(page: &Page, session: &Session) -> Result<Vec<String>> {
     let examples = read::examples(&text);
     let (kept, left): (Vec<&Example>, Vec<&Example>) =
         examples.iter().partition(|example| page.reason_against(example).is_none());
+    let mut said = String::new();
     for example in &left {
         let why = page.reason_against(example).unwrap_or_default();
-        println!("{}:{}: not run: {}: {why}", page.file, example.line, example.command);
+        said += &format!("{}:{}: not run: {}: {why}\n", page.file, example.line, example.command);
     }
     let ran = session.run(&kept)?;
     let mut wrong = Vec::new();
@@ -59,7 +79,7 @@ fn of_page(page: &Page, session: &Session) -> Result<Vec<String>> {
             wrong.push(format!("{}: {}\n{what}", example.line, example.command));
         }
     }
-    println!("{}: {} of {} commands run as written", page.file, kept.len(), examples.len());
+    println!("{said}{}: {} of {} commands run as written", page.file, kept.len(), examples.len());
     Ok(wrong)
 }
 

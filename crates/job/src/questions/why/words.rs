@@ -6,6 +6,7 @@ use super::snapshot::{
     Process, ProcessIndex, Snapshot, Unequal, UnequalCreation, Wait,
 };
 use crate::jobs::worlds::Members;
+use crate::model::process::Ending;
 use crate::observation::{self, RootBetween};
 use mpi_abi::{FunctionId, Partners};
 use mpiscope_image::mixture::Mixture;
@@ -446,7 +447,10 @@ impl<'a> Words<'a> {
                     None => format!("{has} not called MPI_Init yet"),
                 };
             }
-            Condition::Finalized => return format!("{has} finalized MPI"),
+            Condition::Finalized => {
+                let then = finalized_then(process).map_or_else(String::new, |ending| format!(", {ending}"));
+                return format!("{has} finalized MPI{then}");
+            }
             Condition::Ended(_) => return format!("{has} ended: {}", self.end(process)),
             Condition::Unseen(why) => return format!("cannot be seen: {why}"),
             Condition::Starting | Condition::Running => {}
@@ -472,14 +476,23 @@ impl<'a> Words<'a> {
 
     /// Formats `it ended without MPI_Finalize, after MPI_Barrier at a.c:8`, or `…, in MPI_Recv at a.c:9`.
     pub fn end(&self, process: &Process) -> String {
-        let Condition::Ended(how) = &process.condition else { return String::new() };
+        let how = match (&process.condition, finalized_then(process)) {
+            (Condition::Ended(how), _) => how.to_string(),
+            (_, Some(ending)) => format!("it finalized MPI, {ending}"),
+            _ => return String::new(),
+        };
         let inside = process.threads.iter().find_map(|thread| thread.call.as_ref());
         let inside = inside.map(|call| format!("{}{}", place(call), wrong_with(process, call)));
         let after = || {
             let mut last = process.threads.iter().map(|thread| &thread.idle.after);
             last.find(|after| !after.is_empty()).map(|after| format!("after {after}"))
         };
-        let latest = inside.or_else(after).map_or_else(String::new, |latest| format!(", {latest}"));
+        let latest = match process.condition {
+            // It was after MPI_Finalize: no news.
+            Condition::Finalized => inside,
+            _ => inside.or_else(after),
+        };
+        let latest = latest.map_or_else(String::new, |latest| format!(", {latest}"));
         format!("{how}{latest}")
     }
 
@@ -497,6 +510,12 @@ impl<'a> Words<'a> {
         let latest = inside.or_else(after).map_or_else(String::new, |latest| format!(", such as {latest}"));
         format!("making many MPI calls{latest}")
     }
+}
+
+/// Returns how a process that had finalized MPI ended, if it should have ended differently.
+pub fn finalized_then(process: &Process) -> Option<Ending> {
+    let ended = (process.condition == Condition::Finalized).then_some(process.bad_end)?;
+    ended.and_then(|end| end.ending)
 }
 
 /// Formats `, which was given count -1 (MPI_ERR_COUNT)`; empty if nothing is known to be wrong with the call.

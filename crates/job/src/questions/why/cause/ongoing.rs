@@ -6,7 +6,7 @@ use crate::model::process_end::first;
 use crate::questions::why::cycle;
 use crate::questions::why::snapshot::{Condition, Need, Process, ProcessIndex, Thread};
 use crate::questions::why::verdict::{Culprit, Kind};
-use crate::questions::why::words::{is_stopped, ranks, verb, wrong_with};
+use crate::questions::why::words::{finalized_then, is_stopped, ranks, verb, wrong_with};
 use std::collections::HashSet;
 
 impl Case<'_> {
@@ -30,8 +30,10 @@ impl Case<'_> {
     /// No process waits for them, but some ranks have ended that should not have.
     fn ended(&self) -> Option<Reason> {
         // A process that never knew its rank has not passed MPI_Init and may not have belonged to the job.
-        let is_one =
-            |process: &Process| matches!(process.condition, Condition::Ended(_)) && process.rank != u32::MAX;
+        let is_one = |process: &Process| {
+            let ended = matches!(process.condition, Condition::Ended(_)) || finalized_then(process).is_some();
+            ended && process.rank != u32::MAX
+        };
         let all = || (0..).zip(&self.snapshot.processes);
         if let Some(first) = self.first_to_end() {
             return Some(first);
@@ -50,7 +52,7 @@ impl Case<'_> {
                 format!("{} have ended ({}); no rank waits for them", ranks(&who), self.words.ends(several))
             }
         };
-        let reason = Reason::new(Kind::RANK_GONE, verdict, WHY_GONE);
+        let reason = Reason::new(Kind::RANK_GONE, verdict, self.why_gone(one));
         Some(reason.blaming(Culprit { ranks: who, ..self.culprit(one) }))
     }
 
@@ -61,23 +63,22 @@ impl Case<'_> {
         let hosts: HashSet<&str> = ended().map(|(_, process, _)| &*process.host).collect();
         // Each host has its own clock.
         let known = first(ended().map(|(one, _, end)| (one, end))).filter(|_| hosts.len() == 1)?;
-        let end = self.process(known.who)?.bad_end?;
         let others = ended().map(|(one, ..)| one).filter(|one| *one != known.who);
-        let how = match (&self.process(known.who)?.condition, end.ending) {
-            (Condition::Ended(_), _) => self.words.end(self.process(known.who)?),
-            (_, Some(ending)) => format!("it finalized MPI, {ending}"),
-            (_, None) => return None,
-        };
+        let how = Some(self.words.end(self.process(known.who)?)).filter(|how| !how.is_empty())?;
         let before = known.before_ns.map_or_else(String::new, |ns| format!("{} ", duration(ns as f64 / 1e9)));
         let verdict = format!(
             "rank {} was the first to end: {how}; {before}before {}",
             self.words.rank(known.who),
             self.words.ranks(others)
         );
-        let first = self.process(known.who)?;
-        let is_known = first.calls().any(|call| !wrong_with(first, call).is_empty());
-        let next = if is_known { WRONG_CALL } else { WHY_GONE };
-        Some(Reason::new(Kind::RANK_GONE, verdict, next).blaming(self.culprit(known.who)))
+        let reason = Reason::new(Kind::RANK_GONE, verdict, self.why_gone(known.who));
+        Some(reason.blaming(self.culprit(known.who)))
+    }
+
+    /// What to look at after the end of a process.
+    fn why_gone(&self, one: ProcessIndex) -> &'static str {
+        let is_known = |process: &Process| process.calls().any(|call| !wrong_with(process, call).is_empty());
+        if self.process(one).is_some_and(is_known) { WRONG_CALL } else { WHY_GONE }
     }
 
     /// Processes are in calls and none has returned; what they need has arrived or is unknown, or one of

@@ -71,3 +71,28 @@ fn if_it_is_unknown_which_rank_ended_first_each_is_shown_with_its_last_call() {
                  MPI_Barrier); no rank waits for them";
     assert_eq!(look(&scene).verdict, words);
 }
+
+#[test]
+fn a_rank_that_had_finalized_mpi_and_ended_with_an_error_is_named() {
+    let mut scene = Scene::of(2);
+    scene.process(0).condition = Condition::Finalized;
+    scene.process(1).condition = Condition::Finalized;
+    assert_eq!(look(&scene).kind, Kind::FINISHED);
+    scene.process(1).bad_end = BadEnd::of(true, false, Some(Ending::Exit(3)), 30_000_000);
+    let said = look(&scene);
+    let wanted = "rank 1 has ended: it finalized MPI, exit status 3; no rank waits for it";
+    assert_eq!((said.verdict.as_str(), said.kind), (wanted, Kind::RANK_GONE));
+    assert_eq!(said.culprits[0].ranks.to_string(), "1");
+    scene.collective(1, "MPI_Barrier", 2);
+    scene.process(1).failed.push(Failed {
+        function: "MPI_Barrier".into(),
+        place: Some("mpi_barrier.c:1".into()),
+        error: "MPI_ERR_OTHER".into(),
+        outcome: Outcome::Given("given MPI_COMM_WORLD after MPI_Finalize".into()),
+    });
+    let said = look(&scene);
+    let wanted = "rank 1 has ended: it finalized MPI, exit status 3, in MPI_Barrier at mpi_barrier.c:1, which was given \
+                  MPI_COMM_WORLD after MPI_Finalize (MPI_ERR_OTHER); no rank waits for it";
+    assert_eq!(said.verdict, wanted);
+    assert!(said.next.starts_with("correct that call"), "{}", said.next);
+}
