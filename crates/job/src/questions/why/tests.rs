@@ -205,6 +205,13 @@ fn a_fence_waits_for_a_computing_rank_and_is_a_problem_if_nobody_can_enter_it() 
     assert!(said.verdict.contains("\"halo\"; rank 1: computing"), "{}", said.verdict);
     scene.call(1, "MPI_Win_lock", Wait::All(vec![fence()]));
     assert_eq!(look(&scene).kind, Kind::RMA);
+    // Just begun, on a busy machine.
+    for rank in 0..2 {
+        scene.process(rank).threads[0].call.as_mut().unwrap().age_s = Some(0.21);
+    }
+    let said = look(&scene);
+    assert_eq!((said.kind, said.problem), (Kind::SLOW, false));
+    assert_eq!(said.next, "look again: it has waited for only 210 ms");
 }
 
 #[test]

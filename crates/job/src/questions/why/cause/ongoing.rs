@@ -4,10 +4,15 @@ use super::{Case, Reason, WHY_GONE, WRONG_CALL};
 use crate::base::quantity::duration;
 use crate::model::process_end::first;
 use crate::questions::why::cycle;
-use crate::questions::why::snapshot::{Condition, Need, Process, ProcessIndex, Thread};
+use crate::questions::why::snapshot::{Call, Condition, Need, Process, ProcessIndex, Thread};
 use crate::questions::why::verdict::{Culprit, Kind};
 use crate::questions::why::words::{finalized_then, is_stopped, ranks, verb, wrong_with};
 use std::collections::HashSet;
+use std::sync::Arc;
+
+/// A wait on another side that cannot be seen is no problem yet if it began less than this many seconds ago: a
+/// busy machine may not have run the ranks in the meantime.
+const RECENT_S: f64 = 1.0;
 
 impl Case<'_> {
     /// The verdict if no process is certainly stuck.
@@ -242,13 +247,18 @@ impl Case<'_> {
     fn outside(&self) -> Option<Reason> {
         let all = || (0..).zip(&self.snapshot.processes);
         let still = |index: ProcessIndex| !self.acts.get(index as usize).copied().unwrap_or(true);
-        let (index, kind, what) = all().filter(|(index, _)| still(*index)).find_map(|(index, process)| {
-            process.calls().flat_map(|call| call.wait.needs()).find_map(|need| match need {
-                Need::Outside { kind, what } => Some((index, *kind, what)),
+        let outside = |call: &Call| {
+            call.wait.needs().iter().find_map(|need| match need {
+                Need::Outside { kind, what } => Some((call.age_s, *kind, Arc::clone(what))),
                 _ => None,
             })
-        })?;
-        let kind = if kind == Kind::RUNNING { Kind::SLOW } else { kind };
+        };
+        let (index, (age_s, kind, what)) = all()
+            .filter(|(index, _)| still(*index))
+            .find_map(|(index, process)| Some((index, process.calls().find_map(outside)?)))?;
+        let recent = age_s.filter(|age| *age < RECENT_S);
+        let kind =
+            if kind == Kind::RUNNING || recent.is_some() && kind != Kind::FILE { Kind::SLOW } else { kind };
         let verdict = format!("rank {} waits for {what}", self.words.rank(index));
         let free: Vec<ProcessIndex> = all()
             .filter(|(_, process)| !process.is_gone() && !is_waiting(process))
@@ -257,7 +267,11 @@ impl Case<'_> {
         let free = self.words.doings(&free);
         let first = free.iter().flatten().next();
         let Some(first) = first.copied().filter(|_| kind != Kind::FILE) else {
-            return Some(Reason::new(kind, verdict, "see the line of the call").blaming(self.culprit(index)));
+            let next = match recent {
+                Some(age) => &format!("look again: it has waited for only {}", duration(age)),
+                None => "see the line of the call",
+            };
+            return Some(Reason::new(kind, verdict, next).blaming(self.culprit(index)));
         };
         let verdict = format!("{verdict}; {}", self.words.doing(&free));
         let next = format!("see what those ranks are doing: {}", self.attach(first));
