@@ -98,7 +98,7 @@ fn is_correct(subject: &Subject, library: &Library, name: &'static str) -> Resul
     let program = Program { name, ranks: RANKS, needs: Needs::Nothing };
     let binary = subject.binary(&program, library)?;
     for check in ["0", "1"] {
-        let set = |command: &mut std::process::Command| {
+        let set = |command: &mut Command| {
             command.env("MPISCOPE_RECORD_MESSAGES", check).env("MPISCOPE_RECORD_CONTENTS", check);
         };
         let ran = subject.launch(library, RANKS, Form::AroundLauncher, &[word(&binary)], &set)?;

@@ -20,7 +20,7 @@ impl Kind {
     pub const SLOW: Self = Self("slow");
     /// A rank that others wait for, or that is in a call, is stopped by a debugger or a signal.
     pub const RANK_STOPPED: Self = Self("rank-stopped");
-    /// All ranks have finalized MPI or ended normally.
+    /// All ranks have finalized MPI, and none is known to have exited with an error.
     pub const FINISHED: Self = Self("finished");
     /// Ranks wait for each other, and nothing can release them.
     pub const DEADLOCK: Self = Self("deadlock");
