@@ -55,6 +55,7 @@ impl Scene {
             creations: Vec::new(),
             unequal: Vec::new(),
             partitioned: Vec::new(),
+            shifted: Vec::new(),
             singletons: false,
             losses: Vec::new(),
         })

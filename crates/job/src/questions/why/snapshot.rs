@@ -31,11 +31,35 @@ pub struct Snapshot {
     /// Partitioned messages that are under way. [`Process::sent`] has those, too, for which the receiver has made no
     /// request.
     pub partitioned: Vec<PartitionedMessage>,
+    /// Members whose collectives have had other numbers than those of the others since some point, on communicators in
+    /// which a process waits; see `join::shifted`.
+    pub shifted: Vec<Shifted>,
     /// Whether the launcher started the processes as one job but each is alone in its world: the launcher
     /// belongs to another library.
     pub singletons: bool,
     /// Records that the processes dropped for lack of space.
     pub losses: Vec<Lost>,
+}
+
+/// A member that has skipped a collective, or made one too many, which the library let pass.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Shifted {
+    #[allow(missing_docs)]
+    pub comm: CommIndex,
+    #[allow(missing_docs)]
+    pub process: ProcessIndex,
+    /// The number of the first collective that differs.
+    pub since: u64,
+    /// Whether that is the oldest one remembered, so that it may have begun earlier.
+    pub earlier: bool,
+    /// Number of collectives that it skipped; negative if it made that many too many.
+    pub skipped: i64,
+    /// The function of the first of these.
+    pub function: Arc<str>,
+    /// Its root, as rank of the communicator.
+    pub root: Option<i64>,
+    /// Source line in user code, if known.
+    pub place: Option<Arc<str>>,
 }
 
 /// A partitioned message that was started at one end at least.

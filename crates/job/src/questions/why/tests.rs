@@ -11,6 +11,7 @@ mod messages;
 mod mismatches;
 mod odd;
 mod polling;
+mod rounds;
 mod several;
 mod sides;
 mod taken;

@@ -20,8 +20,11 @@ mod probed;
 mod ring;
 mod several;
 mod several_senders;
+mod skipped;
+mod step;
 mod stuck;
 mod taken;
+mod unanswered;
 mod unreceived_first;
 mod wrong_group;
 mod wrong_source;
@@ -114,14 +117,15 @@ pub fn verdict(first: &Snapshot, second: &Snapshot, seconds: f64) -> Verdict {
         seconds,
     };
     let mut certain = case.certain(&found).into_iter();
-    let reason = certain.next().map(|reason| proven(reason, matched.as_ref())).or_else(|| {
-        let polling = blocked(second, &acts, true);
-        let reason = case.polling(&polling, &found.live);
-        if reason.as_ref().is_some_and(|reason| reason.kind == Kind::POLLING) {
-            found = polling;
-        }
-        reason
-    });
+    let reason =
+        certain.next().map(|reason| case.with_skipped(proven(reason, matched.as_ref()))).or_else(|| {
+            let polling = blocked(second, &acts, true);
+            let reason = case.polling(&polling, &found.live);
+            if reason.as_ref().is_some_and(|reason| reason.kind == Kind::POLLING) {
+                found = polling;
+            }
+            reason
+        });
     let reason = reason.or_else(|| {
         let (reason, stuck) = case.overwritten()?;
         found = stuck;

@@ -78,7 +78,7 @@ impl Case<'_> {
             _ => String::new(),
         };
         let odd = match rings.as_slice() {
-            [ring] => self.odd_one(ring),
+            [ring] => self.odd_ones(ring),
             _ => None,
         };
         let (odd, compared) = odd.unzip();
@@ -88,7 +88,7 @@ impl Case<'_> {
         let next = rings.first().map_or("", |ring| self.advice(ring));
         let mut reason = Reason::new(Kind::DEADLOCK, verdict, next);
         match odd {
-            Some(odd) => reason.culprits.push(self.culprit(odd)),
+            Some(odd) => reason.culprits.extend(self.culprits(odd)),
             None => reason.culprits.extend(self.culprits(rings.iter().flatten().copied())),
         }
         reason.cycle = rings.into_iter().next()?;
@@ -173,11 +173,27 @@ impl Case<'_> {
         Some(format!("crossed collectives: {}; each is in one that {each} not entered", parts.join(", ")))
     }
 
-    /// Returns the member of a ring that does something else than the others, and how this shows.
-    fn odd_one(&self, ring: &[ProcessIndex]) -> Option<(ProcessIndex, String)> {
+    /// Returns the ranks that do something else than the others, and how this shows.
+    fn odd_ones(&self, ring: &[ProcessIndex]) -> Option<(Vec<ProcessIndex>, String)> {
         let awaited = self.awaited_one(ring).map(|odd| (odd, String::new()));
         let compared = || self.apart(ring).or_else(|| self.one_too_many(ring));
-        awaited.or_else(|| if ring.len() <= MOST_COMPARED { compared() } else { None })
+        let one = awaited.or_else(|| if ring.len() <= MOST_COMPARED { compared() } else { None });
+        let out_of_step = || self.out_of_step(self.only_collective(ring)?);
+        one.map(|(odd, how)| (vec![odd], how)).or_else(out_of_step)
+    }
+
+    /// The collective that members of a ring wait in, if it is one and others wait for messages.
+    fn only_collective(&self, ring: &[ProcessIndex]) -> Option<&Collective> {
+        let links: Vec<Option<&Collective>> = pairs(ring)
+            .map(|(from, to)| match self.needs(from, to).next()? {
+                Need::Collective(collective) => Some(&**collective),
+                _ => None,
+            })
+            .collect();
+        let mut inside = links.iter().flatten();
+        let first = *inside.next()?;
+        let one = inside.all(|other| (other.comm, other.number) == (first.comm, first.number));
+        (one && links.contains(&None)).then_some(first)
     }
 
     /// The only member that makes one receive too many.

@@ -37,14 +37,27 @@ impl Case<'_> {
         let split = comm.split.as_ref()?;
         let missing = collectives::missing(self.snapshot, collective.comm, collective.number);
         let at = self.at(stuck, collective)?;
+        // They wait for it, in a collective of their own group or of all; otherwise something else keeps them.
+        let waits_for_it = |other: &Collective| {
+            let missing = collectives::missing(self.snapshot, other.comm, other.number);
+            other.comm != collective.comm && (missing.is_empty() || missing.contains(&stuck))
+        };
         let elsewhere = |one: &ProcessIndex| {
-            self.process(*one).is_some_and(|process| {
-                process.is_gone() || collectives::open(process).any(|other| other.comm != collective.comm)
-            })
+            self.process(*one)
+                .is_some_and(|process| process.is_gone() || collectives::open(process).any(waits_for_it))
         };
         let alone = comm.members.len() == missing.len() + 1 && !missing.is_empty();
         let together = collectives::parts(collective.number).0.saturating_sub(1);
-        if !alone || together > MOST_TOGETHER || !missing.iter().all(elsewhere) {
+        // They make the same calls as it does, so it belongs to them.
+        let was_there = |one: &ProcessIndex| {
+            let before = self.process(*one).and_then(|process| entered(process, collective.comm, together));
+            before.is_some_and(|before| before.place.as_deref() == Some(at))
+        };
+        if !alone
+            || together > MOST_TOGETHER
+            || missing.iter().any(was_there)
+            || !missing.iter().all(elsewhere)
+        {
             return None;
         }
         let (color, same) = self.other_group(collective, split, at)?;

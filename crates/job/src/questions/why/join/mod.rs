@@ -22,6 +22,7 @@ mod parties;
 mod partitions;
 mod remembered;
 pub(super) mod settled;
+mod shifted;
 mod texts;
 mod under_way;
 mod unequal;
@@ -118,6 +119,7 @@ fn made(observations: &[Observation], unseen_because: &str, awaited: &Awaited) -
     let creations = creations::unequal(&slots, &communicators);
     let unequal = unequal::unequal(&slots, &communicators);
     let partitioned = under_way::partitioned(&slots, &communicators);
+    let shifted = shifted::shifted(&slots, &communicators, &texts, awaited);
     let losses =
         slots.iter().filter_map(|(world, rank, seen)| Some(((*world, Some(*rank)), &(*seen)?.losses)));
     let losses = losses::joined(losses);
@@ -131,6 +133,7 @@ fn made(observations: &[Observation], unseen_because: &str, awaited: &Awaited) -
         creations,
         unequal,
         partitioned,
+        shifted,
         singletons,
         losses,
     };

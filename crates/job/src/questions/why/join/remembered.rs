@@ -45,7 +45,8 @@ fn apart(observations: &[Observation], awaited: &Awaited) -> Vec<(u64, u64)> {
     apart
 }
 
-/// The awaited numbers on communicators made by the same call as the awaited one.
+/// The awaited numbers on communicators made by the same call as the awaited one, and the numbers before these on the
+/// awaited one.
 fn of_other_groups(observations: &[Observation], awaited: &Awaited) -> Vec<(u64, u64)> {
     type Call<'a> = (u64, Option<&'a str>);
     let mut splits: HashMap<Call<'_>, BTreeSet<u64>> = HashMap::new();
@@ -62,6 +63,8 @@ fn of_other_groups(observations: &[Observation], awaited: &Awaited) -> Vec<(u64,
         for other in others.filter(|other| *other != comm) {
             found.extend(numbers.iter().map(|number| (*other, *number)));
         }
+        let before = numbers.iter().filter(|number| of.contains_key(comm) && **number > 1);
+        found.extend(before.map(|number| (*comm, number - 1)));
     }
     found
 }
