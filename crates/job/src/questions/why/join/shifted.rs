@@ -20,10 +20,25 @@ const MOST_MEMBERS: usize = 16;
 /// What distinguishes collectives: their position in a list of distinct calls.
 type Kind = usize;
 
+/// What one member remembers.
+struct Member<'a> {
+    process: ProcessIndex,
+    history: &'a History,
+    /// By position in the list of distinct calls of the history.
+    kinds: Box<[Kind]>,
+}
+
+impl Member<'_> {
+    /// Returns its calls by number, oldest first.
+    fn made(&self) -> impl Iterator<Item = (u64, Kind)> {
+        let entries = self.history.entries.iter();
+        entries.filter_map(|(number, kind)| Some((*number, *self.kinds.get(*kind as usize)?)))
+    }
+}
+
 /// The remembered collectives of one communicator.
 struct Numbered<'a> {
-    /// By member: its calls by number.
-    members: Vec<(ProcessIndex, Vec<(u64, Kind)>)>,
+    members: Vec<Member<'a>>,
     calls: Vec<&'a observation::Collective>,
     /// By number: the call that most members have made.
     most: HashMap<u64, Kind>,
@@ -72,23 +87,18 @@ impl<'a> Numbered<'a> {
         let (mut calls, mut members) = (Vec::new(), Vec::new());
         let mut counts: HashMap<u64, HashMap<Kind, usize>> = HashMap::new();
         for (member, history) in histories {
-            let kinds: Vec<Kind> = history
-                .kinds
-                .iter()
-                .map(|call| {
-                    *known.entry((&call.function, call.place.as_deref(), call.root)).or_insert_with(|| {
-                        calls.push(call);
-                        calls.len() - 1
-                    })
+            let kind = |call: &'a observation::Collective| {
+                *known.entry((&call.function, call.place.as_deref(), call.root)).or_insert_with(|| {
+                    calls.push(call);
+                    calls.len() - 1
                 })
-                .collect();
-            let entries = history.entries.iter();
-            let made: Vec<(u64, Kind)> =
-                entries.filter_map(|(number, kind)| Some((*number, *kinds.get(*kind as usize)?))).collect();
-            for (number, kind) in &made {
-                *counts.entry(*number).or_default().entry(*kind).or_default() += 1;
+            };
+            let member =
+                Member { process: *member, history, kinds: history.kinds.iter().map(kind).collect() };
+            for (number, kind) in member.made() {
+                *counts.entry(number).or_default().entry(kind).or_default() += 1;
             }
-            members.push((*member, made));
+            members.push(member);
         }
         let most = |of: HashMap<Kind, usize>| {
             let all: usize = of.values().sum();
@@ -99,39 +109,35 @@ impl<'a> Numbered<'a> {
     }
 
     fn shifts(&self) -> Vec<Shift<'a>> {
-        let found = self.members.iter().filter_map(|(member, made)| self.shift(*member, made));
+        let found = self.members.iter().filter_map(|member| self.shift(member));
         let found: Vec<Shift<'a>> = found.take(MOST_MEMBERS + 1).collect();
         let few = found.len() <= MOST_MEMBERS && found.len() * 2 < self.members.len();
         if few { found } else { Vec::new() }
     }
 
     /// Compares the calls of one member with those of most, from the first one that differs.
-    fn shift(&self, member: ProcessIndex, made: &[(u64, Kind)]) -> Option<Shift<'a>> {
+    fn shift(&self, member: &Member<'a>) -> Option<Shift<'a>> {
         let differs = |(number, kind): &(u64, Kind)| self.most.get(number).is_some_and(|most| most != kind);
-        let first = made.iter().position(differs)?;
-        let since = made.get(first..)?;
-        let (number, own) = *since.first()?;
-        let forward = (1..=MOST_SHIFT).find(|by| self.explains(since, |number| Some(number + by)));
-        let back = || (1..=MOST_SHIFT).find(|by| self.explains(since, |number| number.checked_sub(*by)));
+        let (at, (number, own)) = member.made().enumerate().find(|(_, made)| differs(made))?;
+        let since = || member.made().skip(at);
+        let forward = (1..=MOST_SHIFT).find(|by| self.explains(since(), |number| Some(number + by)));
+        let back = || (1..=MOST_SHIFT).find(|by| self.explains(since(), |number| number.checked_sub(*by)));
         let (skipped, call) = match forward {
             Some(by) => (by.cast_signed(), *self.most.get(&number)?),
             None => (-back()?.cast_signed(), own),
         };
-        Some((member, number, first == 0 && number > 1, skipped, *self.calls.get(call)?))
+        Some((member.process, number, at == 0 && number > 1, skipped, *self.calls.get(call)?))
     }
 
     /// Whether most members have made these calls under another number each, as far as they have got; at least one
     /// that differs from that of the same number, other than the first.
-    fn explains(&self, made: &[(u64, Kind)], other: impl Fn(u64) -> Option<u64>) -> bool {
+    fn explains(&self, made: impl Iterator<Item = (u64, Kind)>, other: impl Fn(u64) -> Option<u64>) -> bool {
         let most = |number: u64| self.most.get(&number).copied();
-        let compared = made.iter().filter_map(|(number, kind)| {
-            let there = most(other(*number)?)?;
-            Some((there == *kind, most(*number).is_some_and(|same| same != *kind)))
-        });
         let (mut alike, mut told_apart) = (true, 0);
-        for (same, differs) in compared {
-            alike &= same;
-            told_apart += usize::from(same && differs);
+        for (number, kind) in made {
+            let Some(there) = other(number).and_then(most) else { continue };
+            alike &= there == kind;
+            told_apart += usize::from(there == kind && most(number).is_some_and(|same| same != kind));
         }
         alike && told_apart > 1
     }
