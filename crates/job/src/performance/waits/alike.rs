@@ -1,6 +1,7 @@
 //! What waits combined into one sentence have in common, and the processes involved.
 
 use super::Kind;
+use super::parts::Of;
 use std::sync::Arc;
 
 /// Activity of a rank that is not known to have made any earlier call.
@@ -25,15 +26,14 @@ pub struct Alike {
     pub line: Option<String>,
     pub culprit: Who,
     pub meanwhile: String,
-    /// The communicator of the message, for sampled waits until their time is known. Computed ones are
-    /// divided by communicator on their own (`parts`).
-    pub comm: Option<u64>,
+    /// What the waits belong to, until their times are known; nothing for window locks.
+    pub of: Option<Of>,
 }
 
 impl Alike {
-    /// Returns the key without the communicator.
-    pub fn on_any_communicator(&self) -> Self {
-        Self { comm: None, ..self.clone() }
+    /// Returns the key without what the waits belong to.
+    pub fn of_anything(&self) -> Self {
+        Self { of: None, ..self.clone() }
     }
 
     /// Resolves places that were only recorded.

@@ -53,7 +53,6 @@ mod entered;
 mod estimate;
 mod hosts;
 mod inside;
-mod left;
 mod locks;
 mod merge;
 mod messages;
@@ -65,6 +64,7 @@ mod stream;
 mod sum;
 #[cfg(test)]
 mod tests;
+mod within;
 
 use crate::base::quantity::duration;
 pub use crate::base::waiting_functions::{
