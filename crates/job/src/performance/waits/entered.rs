@@ -126,7 +126,11 @@ mod tests {
         let seen = Observation {
             history: vec![history],
             threads: vec![Thread { call: Some(call), ..Thread::default() }],
-            last: Some(LastLook { looked_ns: 2_000_000_000, ended_ns: 3_000_000_000 }),
+            last: Some(LastLook {
+                looked_ns: 2_000_000_000,
+                ended_ns: 3_000_000_000,
+                began_to_end_ns: 3_000_000_000,
+            }),
             ..Observation::default()
         };
         let taken: Vec<_> = entered(&seen, true).map(|(_, taken)| taken).collect();
