@@ -1,7 +1,7 @@
 //! What waits combined into one sentence have in common, and the processes involved.
 
 use super::Kind;
-use super::parts::Of;
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// Activity of a rank that is not known to have made any earlier call.
@@ -17,6 +17,22 @@ pub type Who = (Arc<str>, Option<u32>);
 
 /// The process that was late without having waited, and what it did.
 pub type Origin = (Who, Arc<str>);
+
+/// The end of a message that waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum End {
+    Sender,
+    Receiver,
+}
+
+/// What a wait belongs to.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Of {
+    /// Collectives of this function on this communicator.
+    Collectives(u64, String),
+    /// Messages on this communicator, between the process that waited, which is this end, and the one waited for.
+    Messages(u64, End),
+}
 
 /// The key shared by equal waits.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]

@@ -88,8 +88,8 @@ pub fn entered(seen: &Observation, last: bool) -> impl Iterator<Item = ((u64, u6
     })
 }
 
-/// Returns the calls open in the last pass, however short.
-pub(super) fn open(seen: &Observation) -> impl Iterator<Item = (Span, &Call)> {
+/// Returns the calls open in the last pass, however short, with the time since they began.
+pub fn open(seen: &Observation) -> impl Iterator<Item = (Span, &Call)> {
     let calls = seen.threads.iter().filter_map(|thread| thread.call.as_ref()).filter(|call| !call.polling);
     seen.last.into_iter().flat_map(move |last| {
         calls.clone().filter_map(move |call| {

@@ -1,8 +1,7 @@
 //! Names for processes and their calls: waits are remembered by name, since indexes change from pass to pass.
 
-use super::alike::{Alike, Who};
+use super::alike::{Alike, Of, Who};
 use super::calls::Calls;
-use super::parts::Of;
 use super::{Kind, Wait};
 use crate::questions::why::{Joined, ProcessIndex};
 use std::collections::HashMap;

@@ -1,31 +1,14 @@
 //! Waits by what they belong to: the collectives of one function, or the messages from one rank to another, on
 //! one communicator.
 
-use super::alike::Who;
+use super::alike::{End, Of, Who};
 use super::merge::Amounts;
 use super::{OfCollectives, OfMessages};
 use crate::jobs::worlds::Members;
-use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Maximum length of each list of a report; those with the most time are kept.
 const MOST_LISTED: usize = 1 << 12;
-
-/// The end of a message that waits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub enum End {
-    Sender,
-    Receiver,
-}
-
-/// What a wait belongs to.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub enum Of {
-    /// Collectives of this function on this communicator.
-    Collectives(u64, String),
-    /// Messages on this communicator, between the process that waited, which is this end, and the one waited for.
-    Messages(u64, End),
-}
 
 /// Seconds in which the sender and the receiver waited.
 type BothEnds = [f64; 2];
@@ -80,9 +63,10 @@ pub fn identity(comm: u64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Kind;
     use super::super::alike::Alike;
     use super::super::merge::{self, Amount, Waited};
-    use super::super::{Kind, Sum};
+    use super::super::sent;
     use super::*;
     use std::sync::Arc;
 
@@ -90,7 +74,7 @@ mod tests {
         (Arc::from("w"), Some(rank))
     }
 
-    fn waits(all: &[(Of, u32, u32, f64)]) -> Sum {
+    fn waits(all: &[(Of, u32, u32, f64)]) -> Amounts {
         let mut found = Amounts::new();
         for (of, who, culprit, estimated_s) in all {
             let key = Alike {
@@ -104,7 +88,7 @@ mod tests {
             let waited = Waited { ns: 1, estimated_s: *estimated_s };
             merge::add(&mut found, key, Amount { ranks: [(rank(*who), waited)].into(), ..Amount::default() });
         }
-        Sum::with(found)
+        found
     }
 
     #[test]
@@ -112,9 +96,11 @@ mod tests {
         let collectives = || Of::Collectives(7, "MPI_Bcast".into());
         let mut here = waits(&[(Of::Messages(7, End::Receiver), 1, 0, 1.0), (collectives(), 1, 0, 0.5)]);
         let there = waits(&[(Of::Messages(7, End::Sender), 0, 1, 0.25), (collectives(), 0, 1, 0.5)]);
-        let sent = serde_json::to_string(&there).unwrap_or_default();
-        here.take_in(serde_json::from_str(&sent).unwrap_or_default());
-        let (collectives, messages) = listed(here.found(), |_| 0);
+        let mut text = Vec::new();
+        sent::serialize(&there, &mut serde_json::Serializer::new(&mut text)).unwrap();
+        let there = sent::deserialize(&mut serde_json::Deserializer::from_slice(&text)).unwrap();
+        there.into_iter().for_each(|(key, amount)| merge::add(&mut here, key, amount));
+        let (collectives, messages) = listed(&here, |_| 0);
         let bcasts = OfCollectives { identity: "0x7".into(), function: "MPI_Bcast".into(), seconds: 1.0 };
         let (from, to) = ("0".to_owned(), "1".to_owned());
         let both = OfMessages { identity: "0x7".into(), from, to, sender_s: 0.25, receiver_s: 1.0 };

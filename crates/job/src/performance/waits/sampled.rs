@@ -7,9 +7,9 @@
 //! their calls represent them. If a process stayed there all the time, then whatever it was waiting for at
 //! any moment of the sample had not arrived.
 
-use super::alike::{Alike, Who};
+use super::alike::{Alike, End, Of, Who};
 use super::merge::{self, Amount, Amounts, Waited};
-use super::parts::{self, End, Of};
+use super::parts;
 use super::within::Within;
 use super::{Kind, Lost, OfMessages, Waiting, can_wait_for_messages, is_collective_that_waits, is_looked_at};
 use crate::base::total::total;

@@ -1,9 +1,8 @@
 //! The form in which one host sends waits to another: a map whose keys are not strings, as a list.
 
 use super::Kind;
-use super::alike::{Alike, Who};
+use super::alike::{Alike, Of, Who};
 use super::merge::{self, Amount, Amounts, Waited};
-use super::parts::Of;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::sync::Arc;
 

@@ -1,6 +1,7 @@
 //! The waits of a whole run, from many passes: each collective and each message is counted once, by its
 //! number (see [`Stream`]).
 
+use super::alike::Of;
 use super::calls::{self, Before, Calls, FoundOpen};
 use super::chain::{Chains, Meeting, Traced};
 use super::collectives::{self, Judged};
@@ -11,7 +12,7 @@ use super::locks::{self, Watch};
 use super::merge::{self, Amount, Amounts, Waited};
 use super::messages;
 use super::named::Names;
-use super::parts::{self, Of};
+use super::parts;
 use super::stream::{LATER, Settled, Stream};
 use super::within::Within;
 use super::{Estimated, Samples, Spent, SpentByRank, Stood, Time, Waiting, Waits};
@@ -398,18 +399,6 @@ impl Sum {
             seen: self.stream.seen().saturating_add(ends.len() as u64),
             inside_ns: inside.into_values().fold(0, u64::saturating_add),
         }
-    }
-
-    /// A run of which these waits were found.
-    #[cfg(test)]
-    pub fn with(found: Amounts) -> Self {
-        Self { found, ..Self::default() }
-    }
-
-    /// Returns the waits found.
-    #[cfg(test)]
-    pub fn found(&self) -> &Amounts {
-        &self.found
     }
 
     /// Resolves places that were only recorded.
