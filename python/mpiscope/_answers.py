@@ -2531,7 +2531,7 @@ class ReportOfFunction(Record):
     calls: int
     #: The function; for persistent collectives the one that creates the request, which stands for all its starts.
     function: str
-    #: Seconds in them; none if times were not recorded.
+    #: Seconds in them and in calls that were open at the end; none if times were not recorded.
     time_s: Optional[float]
     #: Seconds for which members waited for others, as in ``waits.of_collectives``: in these calls or, if they only
     #: start the operation, in the calls that complete it. None if unknown.

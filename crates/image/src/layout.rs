@@ -338,6 +338,8 @@ pub struct Process {
     /// The [rank assigned by the launcher](crate::launcher::rank), plus one; zero if there is none. It may
     /// differ from `rank`: the launcher of a different library makes each process a world of its own.
     pub launcher_rank: W64,
+    /// When `MPI_Abort` was first called, in ticks; zero if it was not.
+    pub aborted_at: W64,
 }
 
 codes! {

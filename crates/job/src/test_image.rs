@@ -142,7 +142,10 @@ impl TestImage {
 
     /// Records that the rank called `MPI_Abort`.
     pub fn abort(&self, code: i32) {
-        self.process.seq.write(|| self.process.abort_code.set(i64::from(code) as u64));
+        self.process.seq.write(|| {
+            self.process.abort_code.set(i64::from(code) as u64);
+            self.process.aborted_at.set(Moment::now().monotonic_ns);
+        });
         self.state(State::ABORTED);
     }
 

@@ -65,6 +65,35 @@ pub fn pieces(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
+/// Signs after which a sum may be broken.
+const SIGNS: [&str; 2] = [" + ", " = "];
+
+/// Returns the terms of a sum, each with the sign that follows it: `1.2 s =`, `0.8 s +`, `0.4 s`.
+pub fn terms(text: &str) -> impl Iterator<Item = &str> {
+    let signs = SIGNS.iter().flat_map(|sign| text.match_indices(sign));
+    let mut ends: Vec<usize> = signs.map(|(at, sign)| at + sign.len()).chain([text.len()]).collect();
+    ends.sort_unstable();
+    let starts = std::iter::once(0).chain(ends.clone());
+    starts.zip(ends).filter_map(|(start, end)| text.get(start..end)).map(str::trim)
+}
+
+/// Wraps numbers into lines of at most `width` columns: behind the signs of a sum, so that each number stays next to its
+/// unit, unless one of the terms is too long for that.
+#[must_use]
+pub fn wrap_sum(text: &str, width: usize) -> Vec<String> {
+    if terms(text).any(|term| term.width() > width) {
+        return wrap(text, width, 0);
+    }
+    let mut lines: Vec<String> = Vec::new();
+    for term in terms(text) {
+        match lines.last_mut().filter(|line| line.width() + 1 + term.width() <= width) {
+            Some(line) => *line = format!("{line} {term}"),
+            None => lines.push(term.to_owned()),
+        }
+    }
+    lines
+}
+
 /// Returns the indentation of a text in columns.
 #[must_use]
 pub fn indentation(text: &str) -> usize {
@@ -120,6 +149,15 @@ mod tests {
         assert_eq!(wrap("/home/me/ring.c:12", 15, 0), ["/home/me/", "ring.c:12"]);
         assert_eq!(wrap("ring.c:12", 8, 0), ["ring.c:", "12"]);
         assert_eq!(wrap("kind: some", 7, 0), ["kind:", "some"]);
+    }
+
+    #[test]
+    fn a_sum_breaks_behind_its_signs_and_no_number_loses_its_unit() {
+        assert_eq!(terms("1.2 s = 0.8 s + 0.4 s").collect::<Vec<_>>(), ["1.2 s =", "0.8 s +", "0.4 s"]);
+        assert_eq!(wrap_sum("1.2 s = 0.8 s + 0.4 s", 16), ["1.2 s = 0.8 s +", "0.4 s"]);
+        assert_eq!(wrap_sum("1.2 s = 0.8 s + 0.4 s", 9), ["1.2 s =", "0.8 s +", "0.4 s"]);
+        assert_eq!(wrap_sum("12 + 3 open", 8), ["12 +", "3 open"]);
+        assert_eq!(wrap_sum("22.3 ms", 4), ["22.3", "ms"], "there is no other way");
     }
 
     #[test]

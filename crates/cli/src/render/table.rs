@@ -1,7 +1,7 @@
 //! Tables that fit the available width.
 
 use super::escape::escape;
-use super::fit::{display_width, pieces, wrap};
+use super::fit::{display_width, pieces, terms, wrap, wrap_sum};
 
 /// Blanks between two columns, normally and in little space.
 const GAP: usize = 2;
@@ -107,7 +107,8 @@ impl Table {
         let whole_words: Vec<usize> = telling.iter().map(|at| self.longest_piece(*at)).collect();
         let narrow: Vec<usize> = telling.iter().map(|at| self.floor(*at)).collect();
         let widths = natural(&telling);
-        let of = |(at, least): (&usize, &usize)| if self.is_number(*at) { self.natural(*at) } else { *least };
+        let of =
+            |(at, least): (&usize, &usize)| if self.is_number(*at) { self.unbroken(*at) } else { *least };
         let whole_numbers: Vec<usize> = telling.iter().zip(&narrow).map(of).collect();
         let fitting = |ways: &[(&Vec<usize>, usize)]| {
             ways.iter().find_map(|(floors, gap)| Some((narrowed(&widths, floors, width, *gap)?, *gap)))
@@ -170,12 +171,12 @@ impl Table {
         cells.map(longest_piece).max().unwrap_or(0)
     }
 
-    /// Like [`longest_piece`](Self::longest_piece), but keeps numbers together with their units.
+    /// Like [`longest_piece`](Self::longest_piece), but keeps numbers together with their units: only sums are broken.
     fn unbroken(&self, column: usize) -> usize {
         if !self.is_number(column) {
             return self.longest_piece(column);
         }
-        let cells = self.rows.iter().map(|row| display_width(self.cell(row, column)));
+        let cells = self.rows.iter().flat_map(|row| terms(self.cell(row, column))).map(display_width);
         cells.max().unwrap_or(0).max(longest_piece(self.cell(&self.head, column)))
     }
 
@@ -208,9 +209,11 @@ impl Table {
     /// Lays out a row, which takes as many lines as its tallest cell.
     fn row(&self, row: &[String], columns: &[usize], widths: &[usize], gap: usize) -> Vec<String> {
         // Continuation lines keep the indentation of their cell.
-        let fit = |cell: &str, width| wrap(cell, width, margin(cell));
-        let cells: Vec<Vec<String>> =
-            columns.iter().zip(widths).map(|(at, width)| fit(self.cell(row, *at), *width)).collect();
+        let fit = |(at, width): (&usize, &usize)| match (self.cell(row, *at), self.is_number(*at)) {
+            (cell, true) if display_width(cell) > *width => wrap_sum(cell, *width),
+            (cell, _) => wrap(cell, *width, margin(cell)),
+        };
+        let cells: Vec<Vec<String>> = columns.iter().zip(widths).map(fit).collect();
         let height = cells.iter().map(Vec::len).max().unwrap_or(0);
         let line = |at: usize| {
             let mut line = String::new();
@@ -322,6 +325,24 @@ mod tests {
         ];
         assert!(lines.iter().all(|line| display_width(line) <= 38), "{lines:#?}");
         assert!(lines[1].ends_with("22.3 ms 681 us") && lines[2] == "begin", "{lines:#?} {wanted:?}");
+    }
+
+    #[test]
+    fn a_sum_that_is_too_wide_is_broken_behind_its_sign() {
+        let rows: &[&[&str]] = &[&["MPI_Recv", "12 + 3 open", "33.9 s = 33.1 s + 800 ms", "a.c:1"]];
+        let table = table(&["FUNCTION", "CALLS", "TIME", "WHERE"], rows).numbers(&[1, 2]);
+        let lines = table.lines(45);
+        let wanted = [
+            "FUNCTION        CALLS             TIME  WHERE",
+            "MPI_Recv  12 + 3 open         33.9 s =  a.c:1",
+            "                       33.1 s + 800 ms",
+        ];
+        assert_eq!(lines, wanted);
+        for width in 24..50 {
+            let lines = table.lines(width);
+            let cut = |line: &String| line.ends_with(" 3") || line.trim_start().starts_with("open");
+            assert!(!lines.iter().any(cut), "{width}: {lines:#?}");
+        }
     }
 
     #[test]

@@ -4,6 +4,7 @@ use super::follow::{Following, Seen};
 use super::hosts::meetings::Role;
 use super::hosts::relay::Meeting;
 use super::hosts::{FromHost, join};
+use super::pace::Pace;
 use super::peers::Peer;
 use super::protocol::{self, Kind, Message, Received, VERSION};
 use super::question::Answers;
@@ -28,10 +29,6 @@ const RESERVE: u64 = 32;
 /// How long no connections are accepted after `accept` failed. Without the pause, the pending connection
 /// would keep waking `poll`.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
-/// Minimum interval between samples of the processes' memory. Sampling also takes at most one part in `PARTS`
-/// of the time.
-const SAMPLE_INTERVAL: Duration = Duration::from_secs(1);
-const PARTS: u32 = 100;
 /// How long processes may outlive their launcher before the report is made without their exit status.
 const SETTLE: Duration = Duration::from_millis(700);
 
@@ -57,8 +54,8 @@ pub struct Collector {
     left_out: usize,
     following: Option<Following>,
     answers: Answers,
-    /// When the processes' memory is sampled next.
-    look_at: Instant,
+    /// When the processes' memory is sampled.
+    pace: Pace,
     /// Until when no connections are accepted.
     accept_again: Option<Instant>,
 }
@@ -80,7 +77,7 @@ impl Collector {
             left_out: 0,
             following: None,
             answers: Answers::default(),
-            look_at: Instant::now() + SAMPLE_INTERVAL,
+            pace: Pace::begin(),
             accept_again: None,
         }
     }
@@ -173,12 +170,10 @@ impl Collector {
 
     /// Samples the processes if it is time. Returns the time until the next sample.
     fn look(&mut self) -> Duration {
-        let now = Instant::now();
-        if now >= self.look_at {
-            self.peers.iter_mut().for_each(Peer::look);
-            self.look_at = Instant::now() + (now.elapsed() * PARTS).max(SAMPLE_INTERVAL);
+        if self.pace.is_due(Instant::now()) {
+            self.pace.sample(|| self.peers.iter_mut().for_each(Peer::look));
         }
-        self.look_at.saturating_duration_since(now)
+        self.pace.wait(Instant::now())
     }
 
     /// Accepts all pending connections.
@@ -259,6 +254,7 @@ impl Collector {
         match self.peers.iter_mut().find(|known| known.same_image(&peer)) {
             Some(known) => known.join(peer),
             None => {
+                self.pace.hurry(Instant::now());
                 if let Some((following, image)) = self.following.as_ref().zip(peer.image()) {
                     following.add(image);
                 }

@@ -88,18 +88,19 @@ fn go(new: &Receiver<OwnedFd>, Seen(follow): &Seen) {
 }
 
 /// How far the cost of one kind of scan exceeds its share of the time, as of `at`.
-struct Budget {
+#[derive(Debug)]
+pub struct Budget {
     over: Duration,
     at: Instant,
 }
 
 impl Budget {
-    fn begin() -> Self {
+    pub fn begin() -> Self {
         Self { over: Duration::ZERO, at: Instant::now() }
     }
 
     /// Runs a scan and returns how long to wait after it.
-    fn pause_after(&mut self, look: impl FnOnce()) -> Duration {
+    pub fn pause_after(&mut self, look: impl FnOnce()) -> Duration {
         let before = processor_time();
         look();
         self.spend(processor_time().saturating_sub(before), Instant::now())

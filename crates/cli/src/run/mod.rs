@@ -24,6 +24,7 @@ pub mod hosts;
 pub mod launcher;
 mod lost;
 mod nobody;
+mod pace;
 mod peers;
 mod preload;
 mod protocol;

@@ -112,12 +112,13 @@ impl Peer {
     }
 
     /// Merges the entries of the wrapper and of the layer for one image, keeping what either knows.
-    pub fn join(&mut self, other: Self) {
+    pub fn join(&mut self, mut other: Self) {
         let writer = other.writer.or(self.writer);
+        let placement = other.placement.take().or(self.placement.take());
         if other.wrapped {
             *self = other;
         }
-        self.writer = writer;
+        (self.writer, self.placement) = (writer, placement);
     }
 
     /// Whether both peers have the same image: it comes from the wrapper and from the layer.

@@ -83,6 +83,8 @@ pub struct Process {
     pub times: bool,
     /// Error code passed to `MPI_Abort`, if it was called.
     pub abort_code: Option<i32>,
+    /// When it called that, in nanoseconds of `CLOCK_MONOTONIC`; unknown in images of older layers.
+    pub aborted_ns: Option<u64>,
     /// When `MPI_Init` was entered, in nanoseconds of `CLOCK_MONOTONIC`; the start of the image if it was
     /// not.
     pub begin_ns: u64,
@@ -229,6 +231,7 @@ impl Process {
             left_world: false,
             times: false,
             abort_code: None,
+            aborted_ns: None,
             begin_ns: 0,
             finalized_ns: None,
             threads: Vec::new(),
@@ -276,6 +279,8 @@ impl Process {
         }
         let left = facts.finalize_leave.get();
         self.finalized_ns = (left != 0).then(|| self.clock.ns_at(left));
+        let aborted_at = Some(facts.aborted_at.get()).filter(|at| *at != 0 && self.abort_code.is_some());
+        self.aborted_ns = aborted_at.map(|at| self.clock.ns_at(at));
     }
 
     /// Whether the process has called MPI.

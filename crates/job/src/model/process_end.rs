@@ -38,8 +38,16 @@ impl BadEnd {
         ending: Option<Ending>,
         ended_ns: Option<u64>,
     ) -> Option<Self> {
-        Self::of(process.finalized(), process.abort_code.is_some() || erred, ending, ended_ns?)
+        let at_ns = began_to_end(process, ended_ns?);
+        Self::of(process.finalized(), process.abort_code.is_some() || erred, ending, at_ns)
     }
+}
+
+/// Returns when a process that was seen to have ended began to end. If it called `MPI_Abort`, that was when it
+/// called: the launcher kills the others meanwhile, so one of these is often seen to have ended before it.
+#[must_use]
+pub fn began_to_end(process: &Process, ended_ns: u64) -> u64 {
+    process.aborted_ns.map_or(ended_ns, |aborted_ns| aborted_ns.min(ended_ns))
 }
 
 /// The first of several processes to end.
@@ -71,6 +79,14 @@ pub fn first<T: Copy>(ends: impl IntoIterator<Item = (T, BadEnd)>) -> Option<Fir
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::base::clock::Moment;
+    use crate::sources::image_source::open_fd;
+    use crate::test_image::TestImage;
+
+    fn read(image: &TestImage) -> Process {
+        let image = open_fd(image.fd.try_clone().unwrap(), "image").unwrap();
+        Process::read(&image, Some(Moment::now())).unwrap()
+    }
 
     fn end(at_ms: u64, ending: Ending) -> BadEnd {
         BadEnd::of(false, false, Some(ending), at_ms * 1_000_000).unwrap()
@@ -85,6 +101,28 @@ mod tests {
         assert_eq!(first(&[(0, end(9, kill)), (1, end(7, kill))]), Some((1, Some(2_000_000))));
         assert_eq!(first(&[(0, end(7, kill)), (1, end(7, kill))]), None, "at the same time");
         assert_eq!(first(&[(0, end(7, crash))]), None, "there is only one");
+    }
+
+    #[test]
+    fn a_process_that_called_abort_began_to_end_then_not_when_it_was_seen_to_have_ended() {
+        let image = TestImage::new("aborts", 0, 2);
+        image.enters("MPI_Abort", [0x4400_0000, 0, 0], 0, 0);
+        image.abort(3);
+        let called_ns = Moment::now().monotonic_ns;
+        // With MPICH 5.0 it returns before the process is killed.
+        image.leaves();
+        image.enters("MPI_Barrier", [0x4400_0000, 0, 0], 0, 0);
+        let aborts = read(&image);
+        let called_ns = aborts.aborted_ns.filter(|ns| *ns <= called_ns).unwrap();
+        assert_eq!(began_to_end(&aborts, called_ns + 9_000_000), called_ns);
+        let (exit, kill) = (Some(Ending::Exit(3)), Some(Ending::Signal(libc::SIGKILL)));
+        let observed = |process: &Process, ending, after_ns| {
+            BadEnd::observed(process, false, ending, Some(called_ns + after_ns)).unwrap()
+        };
+        let other = read(&TestImage::new("ends", 1, 2));
+        // Its library notices the abort and exits.
+        let ends = [(0, observed(&other, exit, 2_000_000)), (1, observed(&aborts, kill, 9_000_000))];
+        assert_eq!(first(ends), Some(First { who: 1, before_ns: Some(2_000_000) }));
     }
 
     #[test]

@@ -212,6 +212,8 @@ pub struct LastLook {
     pub looked_ns: u64,
     /// When the process ended; otherwise the same as `looked_ns`.
     pub ended_ns: u64,
+    /// When it began to end: earlier if it called `MPI_Abort`.
+    pub began_to_end_ns: u64,
 }
 
 /// How far a process has got.

@@ -1,10 +1,12 @@
 //! Writes evidence files.
 //!
-//! An image is copied before it is read, so that everything in the file shows the same moment. The addresses
-//! that need names are found by asking everything that the views ask, through a [`Recorder`].
+//! All images are copied, one right after the other, before any is read, so that everything in the file shows the same
+//! moment. The addresses that need names are found by asking everything that the views ask, through a [`Recorder`].
 
+mod copied;
 mod disk;
 
+use self::copied::Copied;
 use self::disk::Disk;
 use crate::Error;
 use crate::base::clock::Moment;
@@ -12,32 +14,27 @@ use crate::base::draft::Draft;
 use crate::base::json;
 use crate::base::refusal::Refusal;
 use crate::hosts::other_hosts::Elsewhere;
-use crate::jobs::acquire::{Entry, ProcessLocation};
+use crate::jobs::acquire::Entry;
 use crate::jobs::connected;
 use crate::jobs::evidence::{
-    About, FOLLOWED, InMemory, LONGEST_IMAGE, MANIFEST, Manifest, Recorder, SCHEMA, SYMBOLS, about_name,
-    image_name,
+    FOLLOWED, MANIFEST, Manifest, Recorder, SCHEMA, SYMBOLS, about_name, image_name,
 };
 use crate::jobs::job::Job;
 use crate::jobs::job_image::JobImage;
-use crate::jobs::placement::Placement;
 use crate::jobs::spawned;
 use crate::model::locate::Locate;
 use crate::model::objects::{FileContext, Kind, Reader};
-use crate::model::process::{Process, ThreadFacts};
+use crate::model::process::Process;
 use crate::model::rank::{Rank, SymbolContext};
 use crate::model::rank_status::RankStatus;
-use crate::model::thread_stack::ThreadStack;
 use crate::observation::Observation;
 use crate::performance::monitor::Followed;
 use crate::performance::sites;
 use crate::questions::live::{self, Places};
 use crate::questions::stacks;
 use crate::sources::host_identity::HostIdentity;
-use mpiscope_image::{Image, Source};
-
 use serde::Serialize;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 use std::fs::File;
 use std::io::Write;
 use std::path::Path;
@@ -45,9 +42,6 @@ use std::thread;
 use std::time::{Duration, Instant};
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
-
-/// Number of bytes of an image copied at once.
-const PIECE: usize = 1 << 20;
 
 /// The result of saving.
 #[derive(Debug, Default)]
@@ -124,7 +118,7 @@ fn failed(path: &Path, why: &std::io::Error) -> Error {
     Error::File { path: path.to_owned(), why: why.to_string() }
 }
 
-/// Copies each process of the job and passes the copy to `keep` with its number.
+/// Copies the processes of the job and passes each copy to `keep` with its number.
 fn copy_processes(
     job: &Job,
     stacks: bool,
@@ -138,18 +132,29 @@ fn copy_processes(
         true => stacks::of_process(found, process, places, recorder),
         false => Vec::new(),
     };
-    for found in &job.images {
-        match Copied::of(found, places, &taken) {
-            Ok(copied) => {
-                keep(saved.processes, &copied)?;
-                saved.processes += 1;
+    let mut images = job.images.iter();
+    loop {
+        let copies = copied::some(&mut images);
+        if copies.is_empty() {
+            return Ok(());
+        }
+        // What only the system shows of them comes next, so that it fits the copies; packing takes longest.
+        let asked = |(found, copy): (_, Result<_, _>)| {
+            (found, copy.and_then(|copy| Copied::of(found, copy, places, &taken)))
+        };
+        let copied: Vec<(&JobImage, Result<Copied, Error>)> = copies.into_iter().map(asked).collect();
+        for (found, copied) in copied {
+            match copied {
+                Ok(copied) => {
+                    keep(saved.processes, &copied)?;
+                    saved.processes += 1;
+                }
+                // It has ended since the list was made.
+                Err(_) if !found.held() => {}
+                Err(why) => saved.not_seen.push(why.to_string()),
             }
-            // It has ended since the list was made.
-            Err(_) if !found.held() => {}
-            Err(why) => saved.not_seen.push(why.to_string()),
         }
     }
-    Ok(())
 }
 
 /// Describes the job as a whole.
@@ -203,112 +208,6 @@ pub(crate) fn earlier(mut here: Vec<Observation>, there: Vec<Observation>) -> Ve
     here.extend(there);
     live::settle(&mut here);
     here
-}
-
-/// The state of a process at one moment.
-struct Copied {
-    about: About,
-    /// `None` if it has not touched its image.
-    seen: Option<(Image<InMemory>, Process)>,
-}
-
-impl Copied {
-    fn of(
-        found: &JobImage,
-        places: &Places,
-        stacks: &dyn Fn(&JobImage, &Process) -> Vec<ThreadStack>,
-    ) -> Result<Self, Error> {
-        let holder = found.holders.first().map_or(0, |holder| holder.pid);
-        let image = match found.open() {
-            Ok(image) => image,
-            Err(Error::Image { why: mpiscope_image::Error::NotAnImage, .. }) => {
-                return Ok(Self { about: silent(found), seen: None });
-            }
-            Err(why) => return Err(why),
-        };
-        let moment = found.moment();
-        let bytes = copy(image.source().as_ref())
-            .map_err(|why| Error::NotFound(format!("image of process {holder}: {why}")))?;
-        let damaged = |why| Error::Image { what: format!("image of process {holder}"), why };
-        let copied = Image::open(InMemory(bytes)).map_err(damaged)?;
-        let own = Process::read(&copied, Some(moment)).map_err(damaged)?;
-        let seen = found.process(&copied, moment, &places.files).map_err(damaged)?;
-        let caller = |(own, seen): (&ThreadFacts, &ThreadFacts)| {
-            (own.return_address != seen.return_address).then_some((seen.index, seen.return_address))
-        };
-        let number =
-            |(own, seen): (&ThreadFacts, &ThreadFacts)| (own.tid != seen.tid).then_some((own.tid, seen.tid));
-        let others = live::others(found, &seen, places);
-        let tids = seen.threads.iter().map(|thread| thread.tid).filter(|tid| *tid != 0);
-        let tids = tids.chain(others.iter().copied());
-        let outside = seen.threads.iter().filter(|thread| thread.tid != 0 && thread.call.is_none());
-        let outside = outside.map(|thread| thread.tid).chain(others.iter().copied());
-        let alive = found.alive(seen.pid);
-        let stacks = if alive { stacks(found, &seen) } else { Vec::new() };
-        let about = About {
-            stacks: stacks.into_iter().map(|stack| (stack.tid, stack)).collect(),
-            placement: placement(found, &seen),
-            pid: found.outer_pid(seen.pid).unwrap_or(seen.pid),
-            host: seen.host.clone(),
-            inode: found.inode(),
-            silent: false,
-            alive,
-            moment,
-            doing: tids.map(|tid| (tid, live::doing(found, &seen, places, tid))).collect(),
-            at: outside.filter_map(|tid| Some((tid, live::at(found, &seen, places, tid)?))).collect(),
-            tids: own.threads.iter().zip(&seen.threads).filter_map(number).collect(),
-            callers: own.threads.iter().zip(&seen.threads).filter_map(caller).collect(),
-            end: found.end.clone(),
-        };
-        Ok(Self { about, seen: Some((copied, seen)) })
-    }
-}
-
-/// Returns the current placement, or the saved one for a saved process; for a process that has ended, the
-/// last one that its starter observed.
-fn placement(found: &JobImage, process: &Process) -> Option<Box<Placement>> {
-    match found.about() {
-        Some(about) => about.placement.clone(),
-        None if found.alive(process.pid) => Placement::of(found.outer_pid(process.pid)?).map(Box::new),
-        None => found.end.as_ref()?.placement.clone(),
-    }
-}
-
-fn silent(found: &JobImage) -> About {
-    let ProcessLocation { host, pid } = found.untouched();
-    let (doing, at, callers) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
-    let alive = found.end.as_ref().is_none_or(|end| end.ended_ns.is_none());
-    let (moment, stacks, end) = (Moment::now(), BTreeMap::new(), found.end.clone());
-    let (tids, inode) = (BTreeMap::new(), found.inode());
-    About {
-        pid,
-        host,
-        inode,
-        silent: true,
-        alive,
-        moment,
-        doing,
-        at,
-        stacks,
-        callers,
-        tids,
-        end,
-        placement: None,
-    }
-}
-
-/// Copies all bytes of an image that may still be written to.
-fn copy(source: &(dyn Source + Send)) -> Result<Vec<u8>, String> {
-    let len = source.len();
-    if len > LONGEST_IMAGE {
-        return Err(format!("its {len} bytes do not fit in an evidence file; `ps` and `inspect` show it"));
-    }
-    let len = usize::try_from(len).map_err(|why| why.to_string())?;
-    let mut bytes = vec![0; len];
-    for (at, piece) in (0..).step_by(PIECE).zip(bytes.chunks_mut(PIECE)) {
-        source.read(at, piece)?;
-    }
-    Ok(bytes)
 }
 
 /// Asks everything that the views ask, so that the recorder sees the questions.

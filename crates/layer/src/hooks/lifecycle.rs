@@ -196,7 +196,13 @@ fn go_on(writer: &Writer, state: State) {
 /// `MPI_Abort`: usually does not return.
 pub fn before_abort<A: Abi>(_: &Call<A>, _: &mut A::Handle, code: &mut c_int) {
     let (Some(writer), Some(process)) = (image::writer(), process::record()) else { return };
-    process.seq.write(|| process.abort_code.set(i64::from(*code) as u64));
+    let begun = clock::now();
+    process.seq.write(|| {
+        process.abort_code.set(i64::from(*code) as u64);
+        if process.aborted_at.get() == 0 {
+            process.aborted_at.set(begun);
+        }
+    });
     clock::latest(&writer.header().clock);
     writer.header().state.set(State::ABORTED.0);
 }

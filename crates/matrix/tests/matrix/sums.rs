@@ -159,17 +159,21 @@ fn within_calls(waits: &Value, ranks: &[Value]) -> Result<()> {
             let inside = call["time_s"].as_f64().unwrap_or(0.0) + open;
             let own = all.iter().filter(|lost| lost["function"] == function.as_str());
             let own = own.filter(|lost| lost["ranks"] == who.as_str());
-            let waited: f64 = own.filter_map(|lost| lost["seconds"].as_f64()).sum();
+            let waited: f64 = own.filter_map(|lost| estimated(lost)).sum();
             ensure!(waited <= inside + 1e-3, "rank {who} waited {waited} s in {function}, {inside} s in all");
         }
     }
     Ok(())
 }
 
+/// Returns the seconds of a wait, with the estimate for what was not observed.
+fn estimated(lost: &Value) -> Option<f64> {
+    lost["estimated_s"].as_f64().or(lost["seconds"].as_f64())
+}
+
 /// Each wait belongs to collectives or messages on a communicator, unless it is for the lock of a window.
 fn of_parts(waits: &Value) -> Result<()> {
     let others = list(waits, "list")?.iter().filter(|lost| lost["kind"] != "lock-contention");
-    let estimated = |lost: &Value| lost["estimated_s"].as_f64().or(lost["seconds"].as_f64());
     let whole: f64 = others.filter_map(estimated).sum();
     let messages = list(waits, "of_messages")?;
     let parts = [

@@ -174,7 +174,7 @@ fn lines(
     if all.len() > room {
         let more = all.len() - (room - 1);
         lines.extend(all.into_iter().take(room - 1));
-        lines.push(format!("  ... and {more} more lines: --out DIR writes everything to DIR/report.json"));
+        lines.push(format!("  ... and {more} more lines; {}", rest.place()));
     } else {
         lines.extend(all);
     }
@@ -393,10 +393,19 @@ mod tests {
             .collect();
         report.notes = (0..40).map(|n| (format!("note {n}"), Members::default())).collect();
         let scope = Scope { whole: false, ending: None, ends: Vec::new(), others: Vec::new() };
-        let lines = lines(&report, &scope, &["./heat".into()], None, Terminal { width: 80, colour: false });
+        let shown = |written| {
+            lines(&report, &scope, &["./heat".into()], written, Terminal { width: 80, colour: false })
+        };
+        let lines = shown(None);
         let at = |text: &str| lines.iter().position(|line| line.contains(text));
         let (last, first_end) = (at("finding: wrong 2").unwrap(), at("rank 0: never called MPI").unwrap());
         assert!(at("finding: wrong 0").is_some() && last < first_end, "{lines:#?}");
-        assert!(lines.last().unwrap().contains("more lines"), "{lines:#?}");
+        let last = lines.last().unwrap();
+        assert!(last.ends_with(" more lines; `mpiscope run --out DIR` writes all"), "{lines:#?}");
+        let written = shown(Some(Path::new("out/report.json")));
+        assert!(
+            written.iter().any(|line| line.ends_with(" more lines; all: out/report.json")),
+            "{written:#?}"
+        );
     }
 }

@@ -21,7 +21,8 @@ impl Rest<'_> {
         }
     }
 
-    fn place(&self) -> String {
+    /// Returns where they are, for the end of the line that counts them.
+    pub fn place(&self) -> String {
         match self {
             Self::NotWritten => "`mpiscope run --out DIR` writes all".to_owned(),
             Self::Written(path) => format!("all: {}", path.display()),

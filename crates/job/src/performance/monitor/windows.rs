@@ -292,7 +292,7 @@ impl Timeline {
         firsts.zip(&mut found.rows).for_each(|(at, row)| row.iterations_over = over(at));
         let who: Vec<(usize, Option<u32>)> =
             tracks.iter().map(|(world, track)| (*world, track.rank)).collect();
-        found.said = words::said(&found, &all, &segments(&useful), (&over, &who));
+        found.said = words::said(&found, &all, &segments(&useful), (&over, &who), self.run_s());
         Self::put_memory(&tracks, &mut found);
         if self.left_out > 0 {
             found.said.push(format!("{} further ranks are not in the windows", self.left_out));
@@ -302,6 +302,12 @@ impl Timeline {
 }
 
 impl Timeline {
+    /// Returns the time from the beginning of the first window to the last reading of a rank, in seconds.
+    fn run_s(&self) -> f64 {
+        let until_ns = self.tracks.iter().map(|track| track.until_ns).max().unwrap_or_default();
+        until_ns.saturating_sub(self.begin_ns.unwrap_or_default()) as f64 / 1e9
+    }
+
     /// Returns the rank whose iterations were counted.
     fn lead(&self, of: &Iterations) -> Option<&Track> {
         let last_ns = of.last_ns()?;

@@ -6,7 +6,7 @@ use crate::model::process_end::{BadEnd, first};
 pub(super) fn first_end(ranks: &[RankReport]) -> Option<FirstEnd> {
     let end = |rank: &RankReport| {
         let ends_job = rank.abort_code.is_some() || rank.erred;
-        BadEnd::of(rank.finalized, ends_job, rank.ending, rank.ended_ns?)
+        BadEnd::of(rank.finalized, ends_job, rank.ending, rank.began_to_end_ns?)
     };
     let first = first(ranks.iter().filter_map(|rank| Some((rank, end(rank)?))))?;
     Some(FirstEnd {

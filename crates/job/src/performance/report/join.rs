@@ -82,6 +82,7 @@ impl JobReport {
             report.rate();
         }
         report.sections.wait(&mut report.waits);
+        report.windows.iter().for_each(|windows| report.sections.reach(windows));
         report.notes.extend(unseen(&observed, report.silent.len()));
         report.notes.extend(one_by_one::note(&observed, &worlds));
         report

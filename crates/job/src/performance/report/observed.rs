@@ -3,6 +3,7 @@
 use super::facts::Facts;
 use crate::jobs::worlds;
 use crate::model::process::{Ending, Process};
+use crate::model::process_end::began_to_end;
 use crate::observation::{LastLook, Observation};
 use crate::questions::leaks::Site;
 use std::path::PathBuf;
@@ -42,10 +43,24 @@ impl Observed {
         let looked_ns = self.process.clock.end_ns();
         // The clock of another host is known for the time at which its processes end.
         let known = self.ended_ns.is_some() || seen.clock_error_ns.is_none();
-        let ours = |ns: u64| ns.saturating_add_signed(self.later_ns);
-        let ended_ns = self.ended_ns.unwrap_or(looked_ns).min(looked_ns);
-        seen.last = known.then(|| LastLook { looked_ns: ours(looked_ns), ended_ns: ours(ended_ns) });
+        let ours = |ns: u64| self.ours(ns.min(looked_ns));
+        let ended_ns = self.ended_ns.unwrap_or(looked_ns);
+        seen.last = known.then(|| LastLook {
+            looked_ns: ours(looked_ns),
+            ended_ns: ours(ended_ns),
+            began_to_end_ns: ours(self.began_to_end_ns().unwrap_or(ended_ns)),
+        });
         Some(seen)
+    }
+
+    /// Returns when the process began to end; `None` while it is alive.
+    pub(super) fn began_to_end_ns(&self) -> Option<u64> {
+        Some(began_to_end(&self.process, self.ended_ns?))
+    }
+
+    /// Returns a time by the clock of the reporting host.
+    pub(super) fn ours(&self, ns: u64) -> u64 {
+        ns.saturating_add_signed(self.later_ns)
     }
 }
 

@@ -73,6 +73,7 @@ impl Ends {
             report.waits = waits;
         }
         report.windows = Windows::deserialize(&self.report["windows"]).ok();
+        report.windows.iter().for_each(|windows| report.sections.reach(windows));
         if report.times {
             report.rate();
         }
@@ -253,5 +254,36 @@ pub(super) fn unseen(process: Process, pid: u32) -> Observed {
         leaks: Vec::new(),
         observation: None,
         facts: Facts::default(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::performance::report::Memory;
+
+    #[test]
+    fn the_peak_of_a_rank_includes_the_windows_of_a_report_that_is_read_again() {
+        let window = Windows {
+            ranks: vec!["0".into()],
+            list: vec![crate::performance::monitor::windows::Window {
+                resident: vec![Some(70)],
+                ..Default::default()
+            }],
+            ..Windows::default()
+        };
+        let report = serde_json::json!({ "schema": super::super::SCHEMA, "windows": window });
+        let ends = Ends::read(&report.to_string()).unwrap();
+        let mut report = JobReport::default();
+        report.sections.memory = vec![Memory {
+            world: 0,
+            rank: Some(0),
+            host: "h".into(),
+            image: 0,
+            placement: Some(Placement { peak: 60, ..Placement::default() }),
+        }];
+        ends.remember(&mut report);
+        let peaks = report.sections.memory.iter().filter_map(|memory| Some(memory.placement.as_ref()?.peak));
+        assert_eq!(peaks.collect::<Vec<_>>(), [70]);
     }
 }

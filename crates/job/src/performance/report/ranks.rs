@@ -31,7 +31,7 @@ pub(super) fn rank_report(observed: &Observed, worlds: &Worlds) -> RankReport {
         state: format!("{:?}", p.state),
         finalized: p.finalized(),
         ending: observed.ending,
-        ended_ns: observed.ended_ns.map(|ns| ns.saturating_add_signed(observed.later_ns)),
+        began_to_end_ns: observed.began_to_end_ns().map(|ns| observed.ours(ns)),
         core: observed.core.clone(),
         alive: observed.ended_ns.is_none(),
         end_unseen: observed.end_unseen,

@@ -1,6 +1,7 @@
 //! What waits combined into one sentence have in common, and the processes involved.
 
 use super::Kind;
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// Activity of a rank that is not known to have made any earlier call.
@@ -17,6 +18,22 @@ pub type Who = (Arc<str>, Option<u32>);
 /// The process that was late without having waited, and what it did.
 pub type Origin = (Who, Arc<str>);
 
+/// The end of a message that waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum End {
+    Sender,
+    Receiver,
+}
+
+/// What a wait belongs to.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Of {
+    /// Collectives of this function on this communicator.
+    Collectives(u64, String),
+    /// Messages on this communicator, between the process that waited, which is this end, and the one waited for.
+    Messages(u64, End),
+}
+
 /// The key shared by equal waits.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Alike {
@@ -25,15 +42,14 @@ pub struct Alike {
     pub line: Option<String>,
     pub culprit: Who,
     pub meanwhile: String,
-    /// The communicator of the message, for sampled waits until their time is known. Computed ones are
-    /// divided by communicator on their own (`parts`).
-    pub comm: Option<u64>,
+    /// What the waits belong to, until their times are known; nothing for window locks.
+    pub of: Option<Of>,
 }
 
 impl Alike {
-    /// Returns the key without the communicator.
-    pub fn on_any_communicator(&self) -> Self {
-        Self { comm: None, ..self.clone() }
+    /// Returns the key without what the waits belong to.
+    pub fn of_anything(&self) -> Self {
+        Self { of: None, ..self.clone() }
     }
 
     /// Resolves places that were only recorded.

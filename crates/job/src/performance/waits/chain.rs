@@ -222,17 +222,9 @@ mod tests {
             line: None,
             culprit: who(culprit),
             meanwhile: "busy".into(),
-            comm: None,
+            of: None,
         };
-        NamedWait {
-            key,
-            who: who(me),
-            from_ns,
-            ns: until - from_ns,
-            working: "busy".into(),
-            threads: false,
-            part: None,
-        }
+        NamedWait { key, who: who(me), from_ns, ns: until - from_ns, working: "busy".into(), threads: false }
     }
 
     /// Returns the shares, by rank, of the last of these waits; all ranks met at time zero.

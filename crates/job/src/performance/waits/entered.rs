@@ -88,8 +88,8 @@ pub fn entered(seen: &Observation, last: bool) -> impl Iterator<Item = ((u64, u6
     })
 }
 
-/// Returns the calls open in the last pass, however short.
-pub(super) fn open(seen: &Observation) -> impl Iterator<Item = (Span, &Call)> {
+/// Returns the calls open in the last pass, however short, with the time since they began.
+pub fn open(seen: &Observation) -> impl Iterator<Item = (Span, &Call)> {
     let calls = seen.threads.iter().filter_map(|thread| thread.call.as_ref()).filter(|call| !call.polling);
     seen.last.into_iter().flat_map(move |last| {
         calls.clone().filter_map(move |call| {
@@ -126,7 +126,11 @@ mod tests {
         let seen = Observation {
             history: vec![history],
             threads: vec![Thread { call: Some(call), ..Thread::default() }],
-            last: Some(LastLook { looked_ns: 2_000_000_000, ended_ns: 3_000_000_000 }),
+            last: Some(LastLook {
+                looked_ns: 2_000_000_000,
+                ended_ns: 3_000_000_000,
+                began_to_end_ns: 3_000_000_000,
+            }),
             ..Observation::default()
         };
         let taken: Vec<_> = entered(&seen, true).map(|(_, taken)| taken).collect();

@@ -10,14 +10,39 @@ use std::sync::Arc;
 /// Maximum number of sentences; those with the most time are kept.
 const MOST: usize = 1000;
 
+/// How long a rank waited.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Waited {
+    /// Nanoseconds of the waits that were observed.
+    pub ns: u64,
+    /// Seconds including an estimate for what was not observed.
+    pub estimated_s: f64,
+}
+
+impl Waited {
+    /// A wait that stands for itself only.
+    pub fn observed(ns: u64) -> Self {
+        Self { ns, estimated_s: ns as f64 / 1e9 }
+    }
+
+    /// Returns the seconds of the waits that were observed.
+    pub fn seconds(self) -> f64 {
+        self.ns as f64 / 1e9
+    }
+
+    /// Adds waits.
+    pub fn and(self, other: Self) -> Self {
+        Self { ns: self.ns.saturating_add(other.ns), estimated_s: self.estimated_s + other.estimated_s }
+    }
+}
+
 /// The amount of waiting.
 #[derive(Debug, Clone, Default)]
 pub struct Amount {
-    /// Nanoseconds by rank.
-    pub ranks: BTreeMap<Who, u64>,
+    pub ranks: BTreeMap<Who, Waited>,
     pub times: u64,
-    /// Including an estimate for what was not observed.
-    pub estimated_s: f64,
+    /// Of sampled waits, their error: the sum of squares, in seconds.
+    pub squares: f64,
     /// Where it began, as far as known: the process, and what it did.
     pub origins: BTreeMap<Origin, u64>,
 }
@@ -25,7 +50,7 @@ pub struct Amount {
 impl Amount {
     /// Returns the nanoseconds of all ranks.
     pub fn ns(&self) -> u64 {
-        self.ranks.values().copied().fold(0, u64::saturating_add)
+        self.ranks.values().map(|waited| waited.ns).fold(0, u64::saturating_add)
     }
 
     /// Returns the same in seconds.
@@ -33,14 +58,19 @@ impl Amount {
         self.ns() as f64 / 1e9
     }
 
-    /// Reduces the time of each rank, in order of rank, to a share of it.
-    pub fn reduce(&mut self, shares: impl Iterator<Item = f64>) {
+    /// Returns the seconds including an estimate for what was not observed.
+    pub fn estimated_s(&self) -> f64 {
+        total(self.ranks.values().map(|waited| waited.estimated_s))
+    }
+
+    /// Changes the time of each rank, in order of rank; what belongs to all of them changes with the sum.
+    pub fn change(&mut self, mut to: impl FnMut(Waited) -> Waited) {
         let before_s = self.seconds();
-        for (ns, share) in self.ranks.values_mut().zip(shares) {
-            *ns = (*ns as f64 * share) as u64;
-        }
-        if before_s > 0.0 {
-            self.estimated_s *= (self.seconds() / before_s).powi(2);
+        self.ranks.values_mut().for_each(|waited| *waited = to(*waited));
+        let share = if before_s > 0.0 { self.seconds() / before_s } else { 1.0 };
+        if share < 1.0 {
+            self.squares *= share.powi(2);
+            self.origins.values_mut().for_each(|ns| *ns = (*ns as f64 * share) as u64);
         }
     }
 
@@ -63,12 +93,12 @@ const MOST_ORIGINS: usize = 64;
 /// Adds waits.
 pub fn add(all: &mut Amounts, key: Alike, amount: Amount) {
     let known = all.entry(key).or_default();
-    for (who, ns) in amount.ranks {
+    for (who, waited) in amount.ranks {
         let sum = known.ranks.entry(who).or_default();
-        *sum = sum.saturating_add(ns);
+        *sum = sum.and(waited);
     }
     known.times = known.times.saturating_add(amount.times);
-    known.estimated_s += amount.estimated_s;
+    known.squares += amount.squares;
     for (origin, ns) in amount.origins {
         if known.origins.len() < MOST_ORIGINS || known.origins.contains_key(&origin) {
             let sum = known.origins.entry(origin).or_default();
@@ -82,6 +112,11 @@ pub fn seconds(all: &Amounts) -> f64 {
     total(all.values().map(Amount::seconds))
 }
 
+/// Returns the seconds of all of them, including an estimate for what was not observed.
+pub fn estimated_s(all: &Amounts) -> f64 {
+    total(all.values().map(Amount::estimated_s))
+}
+
 /// Resolves waits during work whose preceding call is unknown, as for the first call still recorded: the rank
 /// is assumed to have done what it did most often at that place.
 pub fn name_unnamed_calls(all: &mut Amounts) {
@@ -89,10 +124,10 @@ pub fn name_unnamed_calls(all: &mut Amounts) {
     for key in unnamed {
         let same = |known: &Alike| {
             let named = known.meanwhile.starts_with(UNNAMED) && known.meanwhile != UNNAMED;
-            named && Alike { meanwhile: UNNAMED.to_owned(), ..known.clone() } == key
+            named && Alike { meanwhile: UNNAMED.to_owned(), of: key.of.clone(), ..known.clone() } == key
         };
         let most = all.iter().filter(|(known, _)| same(known)).max_by_key(|(_, amount)| amount.ns());
-        if let Some(named) = most.map(|(known, _)| known.clone())
+        if let Some(named) = most.map(|(known, _)| Alike { of: key.of.clone(), ..known.clone() })
             && let Some(mut amount) = all.remove(&key)
         {
             let doing = [UNNAMED, &named.meanwhile].map(Arc::from);
@@ -105,11 +140,11 @@ pub fn name_unnamed_calls(all: &mut Amounts) {
     }
 }
 
-/// Combines waits that differ only in the communicator.
-pub fn on_all_communicators(all: &Amounts) -> Amounts {
+/// Combines waits that differ only in what they belong to.
+pub fn together(all: &Amounts) -> Amounts {
     let mut together = Amounts::new();
     for (key, amount) in all {
-        add(&mut together, key.on_any_communicator(), amount.clone());
+        add(&mut together, key.of_anything(), amount.clone());
     }
     together
 }
@@ -164,7 +199,7 @@ pub fn list(all: Amounts, thread_s: f64, estimated: bool, number: impl Fn(&str) 
             function: key.function,
             line: key.line,
             seconds,
-            estimated_s: Some(amount.estimated_s).filter(|all| estimated && *all > 1.01 * seconds),
+            estimated_s: Some(amount.estimated_s()).filter(|all| estimated && *all > 1.01 * seconds),
             share: part_of(seconds, thread_s),
             times: amount.times,
             began,

@@ -1,8 +1,8 @@
 //! Waits for messages, determined from both ends.
 
+use super::alike::End;
 use super::calls::Calls;
 use super::hosts::Hosts;
-use super::parts::End;
 use super::{Kind, Span, Wait};
 use crate::observation::ledger::{Line, Waited};
 use crate::questions::why::{Ends, ProcessIndex};

@@ -53,7 +53,6 @@ mod entered;
 mod estimate;
 mod hosts;
 mod inside;
-mod left;
 mod locks;
 mod merge;
 mod messages;
@@ -65,6 +64,7 @@ mod stream;
 mod sum;
 #[cfg(test)]
 mod tests;
+mod within;
 
 use crate::base::quantity::duration;
 pub use crate::base::waiting_functions::{
@@ -74,12 +74,13 @@ use crate::jobs::worlds::Members;
 use crate::observation::Observation;
 use crate::observation::ledger::Called;
 use crate::questions::why::ProcessIndex;
-use parts::End;
+use alike::End;
 use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
+pub use entered::open;
 pub use inside::Total;
 pub use parts::identity;
 pub use sampled::{Sampled, Samples, Stood};
@@ -146,13 +147,15 @@ impl<'de> Deserialize<'de> for Kind {
 
 /// A span of time, in nanoseconds of `CLOCK_MONOTONIC`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Span {
+pub struct Span {
     from: u64,
     until: u64,
 }
 
 impl Span {
-    fn ns(self) -> u64 {
+    /// Returns its length.
+    #[must_use]
+    pub fn ns(self) -> u64 {
         self.until.saturating_sub(self.from)
     }
 

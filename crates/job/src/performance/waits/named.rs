@@ -1,8 +1,7 @@
 //! Names for processes and their calls: waits are remembered by name, since indexes change from pass to pass.
 
-use super::alike::{Alike, Who};
+use super::alike::{Alike, Of, Who};
 use super::calls::Calls;
-use super::parts::Part;
 use super::{Kind, Wait};
 use crate::questions::why::{Joined, ProcessIndex};
 use std::collections::HashMap;
@@ -23,8 +22,6 @@ pub struct NamedWait {
     pub working: String,
     /// Whether the process waited for had several threads in MPI: its waits say nothing about this one.
     pub threads: bool,
-    /// What it belongs to; nothing for window locks.
-    pub part: Option<Part>,
 }
 
 impl NamedWait {
@@ -70,11 +67,10 @@ impl<'a> Names<'a> {
             line: wait.call.place.clone(),
             culprit: self.name(wait.culprit),
             meanwhile,
-            comm: None,
+            of: wait.message.map(|(comm, end)| Of::Messages(comm, end)),
         };
         let who = self.name(wait.who);
-        let part = wait.message.map(|(comm, end)| Part::of_message(comm, &who, &key.culprit, end));
         let threads = self.calls.has_several_threads(wait.culprit, wait.span);
-        NamedWait { key, who, from_ns: wait.span.from, ns: wait.span.ns(), working, threads, part }
+        NamedWait { key, who, from_ns: wait.span.from, ns: wait.span.ns(), working, threads }
     }
 }

@@ -7,10 +7,10 @@
 //! their calls represent them. If a process stayed there all the time, then whatever it was waiting for at
 //! any moment of the sample had not arrived.
 
-use super::alike::{Alike, Who};
-use super::left::Left;
-use super::merge::{self, Amount, Amounts};
-use super::parts::{self, End, Parts};
+use super::alike::{Alike, End, Of, Who};
+use super::merge::{self, Amount, Amounts, Waited};
+use super::parts;
+use super::within::Within;
 use super::{Kind, Lost, OfMessages, Waiting, can_wait_for_messages, is_collective_that_waits, is_looked_at};
 use crate::base::total::total;
 use crate::observation::{self, Observation};
@@ -45,7 +45,6 @@ pub struct Stood {
 #[serde(default)]
 pub struct Samples {
     looks: u64,
-    /// Here `estimated_s` of each is its error: the sum of squares, in seconds.
     #[serde(with = "super::sent")]
     found: Amounts,
     /// The time and the waits of the last sample, which stands for the time to the next.
@@ -115,9 +114,8 @@ impl Samples {
             return;
         }
         let ns = (seconds * sample.part * 1e9) as u64;
-        let estimated_s = wrong_s * wrong_s;
-        let ranks = [(sample.who.clone(), ns)].into();
-        let amount = Amount { ranks, times, estimated_s, ..Amount::default() };
+        let ranks = [(sample.who.clone(), Waited::observed(ns))].into();
+        let amount = Amount { ranks, times, squares: wrong_s * wrong_s, ..Amount::default() };
         merge::add(&mut self.found, sample.key.clone(), amount);
     }
 
@@ -147,7 +145,7 @@ impl Samples {
     pub fn finish(
         mut self,
         thread_s: f64,
-        left: Option<Left<'_>>,
+        left: Option<Within<'_>>,
         number: impl Fn(&str) -> usize,
     ) -> Option<Sampled> {
         if self.is_empty() {
@@ -157,13 +155,13 @@ impl Samples {
         if let Some(left) = left {
             left.bound(&mut self.found);
         }
-        let mut found = merge::on_all_communicators(&self.found);
-        let squares = total(found.values().map(|amount| amount.estimated_s));
+        let mut found = merge::together(&self.found);
+        let squares = total(found.values().map(|amount| amount.squares));
         let all_s = merge::seconds(&found);
-        found.retain(|_, amount| amount.seconds() > LEAST_ERRORS * amount.estimated_s.sqrt());
+        found.retain(|_, amount| amount.seconds() > LEAST_ERRORS * amount.squares.sqrt());
         let unsure_s = (all_s - merge::seconds(&found)).max(0.0);
-        self.found.retain(|key, _| found.contains_key(&key.on_any_communicator()));
-        let (_, of_messages) = by_pair(&self.found).listed(&number);
+        self.found.retain(|key, _| found.contains_key(&key.of_anything()));
+        let (_, of_messages) = parts::listed(&self.found, &number);
         let list = merge::list(found, thread_s, false, number);
         let seconds = total(list.iter().map(|lost| lost.seconds));
         Some(Sampled {
@@ -175,19 +173,6 @@ impl Samples {
             of_messages,
         })
     }
-}
-
-/// Returns the waits for messages by communicator and pair of ranks.
-fn by_pair(found: &Amounts) -> Parts {
-    let mut parts = Parts::default();
-    for (key, amount) in found {
-        let Some(comm) = key.comm else { continue };
-        let end = if key.kind == Kind::LATE_SENDER { End::Receiver } else { End::Sender };
-        for (who, ns) in &amount.ranks {
-            parts.add(parts::Part::of_message(comm, who, &key.culprit, end), *ns as f64 / 1e9);
-        }
-    }
-    parts
 }
 
 fn samples(observations: &[Observation], stood: &[Stood]) -> Vec<Sample> {
@@ -213,13 +198,15 @@ fn samples(observations: &[Observation], stood: &[Stood]) -> Vec<Sample> {
         let count = whom.len();
         for (culprit, part) in whom.into_iter().filter(|_| count <= MOST_AWAITED) {
             let Some((other, seen, _)) = name(culprit) else { continue };
+            let kind = kind(part, &call.function);
+            let end = if kind == Kind::LATE_SENDER { End::Receiver } else { End::Sender };
             let key = Alike {
-                kind: kind(part, &call.function),
+                kind,
                 function: call.function.to_string(),
                 line: call.place.as_deref().map(str::to_owned),
                 culprit: other.clone(),
                 meanwhile: meanwhile(seen),
-                comm: communicator(&model, part),
+                of: communicator(&model, part).map(|comm| Of::Messages(comm, end)),
             };
             let age_s = call.age_s.unwrap_or(0.0);
             found.push(Sample { key, who: me.clone(), part: stood_for / count as f64, age_s });
@@ -368,7 +355,7 @@ mod tests {
         let rank = |all| super::super::SpentInCalls { all, ..Default::default() };
         let spent = [(("w".into(), Some(0)), rank(0.9)), (("w".into(), Some(1)), rank(0.7))].into();
         let nothing = Amounts::new();
-        let found = all.finish(2.0, Some(Left::of(&spent, &nothing)), |_| 0).unwrap();
+        let found = all.finish(2.0, Some(Within::of(&spent).less(&nothing)), |_| 0).unwrap();
         assert!((found.seconds - 0.7).abs() < 1e-6, "{found:#?}");
     }
 
@@ -437,7 +424,7 @@ mod tests {
         assert_eq!((lost.kind, lost.times), (Kind::LATE_SENDER, 50));
         let [pair] = found.of_messages.as_slice() else { panic!("{found:#?}") };
         assert_eq!((pair.identity.as_str(), pair.from.as_str(), pair.to.as_str()), ("0x9", "0", "1"));
-        assert_eq!((pair.receiver_s, pair.sender_s), (lost.seconds, 0.0));
+        assert!((pair.receiver_s - lost.seconds).abs() < 1e-9 && pair.sender_s == 0.0, "{pair:?}");
         assert!(
             (found.error_s - 0.02).abs() < 1e-6,
             "one wait, found at its beginning once: {}",

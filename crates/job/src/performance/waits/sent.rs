@@ -1,8 +1,8 @@
 //! The form in which one host sends waits to another: a map whose keys are not strings, as a list.
 
 use super::Kind;
-use super::alike::{Alike, Who};
-use super::merge::{self, Amount, Amounts};
+use super::alike::{Alike, Of, Who};
+use super::merge::{self, Amount, Amounts, Waited};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::sync::Arc;
 
@@ -16,10 +16,12 @@ struct Line {
     culprit: Sent,
     meanwhile: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    comm: Option<u64>,
-    ranks: Vec<(Sent, u64)>,
+    of: Option<Of>,
+    /// With nanoseconds, and seconds including an estimate.
+    ranks: Vec<(Sent, u64, f64)>,
     times: u64,
-    estimated_s: f64,
+    #[serde(default)]
+    squares: f64,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     origins: Vec<(Sent, String, u64)>,
 }
@@ -39,10 +41,10 @@ pub fn serialize<S: Serializer>(all: &Amounts, serializer: S) -> Result<S::Ok, S
         line: key.line.clone(),
         culprit: sent(&key.culprit),
         meanwhile: key.meanwhile.clone(),
-        comm: key.comm,
-        ranks: amount.ranks.iter().map(|(who, ns)| (sent(who), *ns)).collect(),
+        of: key.of.clone(),
+        ranks: amount.ranks.iter().map(|(who, waited)| (sent(who), waited.ns, waited.estimated_s)).collect(),
         times: amount.times,
-        estimated_s: amount.estimated_s,
+        squares: amount.squares,
         origins: amount
             .origins
             .iter()
@@ -55,13 +57,13 @@ pub fn serialize<S: Serializer>(all: &Amounts, serializer: S) -> Result<S::Ok, S
 pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Amounts, D::Error> {
     let mut all = Amounts::new();
     for line in Vec::<Line>::deserialize(deserializer)? {
-        let Line { kind, function, line, culprit, meanwhile, comm, ranks, times, estimated_s, origins } =
-            line;
-        let key = Alike { kind, function, line, culprit: heard(culprit), meanwhile, comm };
-        let ranks = ranks.into_iter().map(|(who, ns)| (heard(who), ns)).collect();
+        let Line { kind, function, line, culprit, meanwhile, of, ranks, times, squares, origins } = line;
+        let key = Alike { kind, function, line, culprit: heard(culprit), meanwhile, of };
+        let rank = |(who, ns, estimated_s)| (heard(who), Waited { ns, estimated_s });
+        let ranks = ranks.into_iter().map(rank).collect();
         let origin = |(who, doing, ns): (Sent, String, u64)| ((heard(who), doing.into()), ns);
         let origins = origins.into_iter().map(origin).collect();
-        merge::add(&mut all, key, Amount { ranks, times, estimated_s, origins });
+        merge::add(&mut all, key, Amount { ranks, times, squares, origins });
     }
     Ok(all)
 }

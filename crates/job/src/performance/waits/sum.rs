@@ -1,20 +1,21 @@
 //! The waits of a whole run, from many passes: each collective and each message is counted once, by its
 //! number (see [`Stream`]).
 
+use super::alike::Of;
 use super::calls::{self, Before, Calls, FoundOpen};
 use super::chain::{Chains, Meeting, Traced};
 use super::collectives::{self, Judged};
 use super::estimate::Estimate;
 use super::hosts::Hosts;
 use super::inside::{Inside, Total};
-use super::left::Left;
 use super::locks::{self, Watch};
-use super::merge::{self, Amount, Amounts};
+use super::merge::{self, Amount, Amounts, Waited};
 use super::messages;
-use super::named::{NamedWait, Names};
-use super::parts::{Part, Parts};
+use super::named::Names;
+use super::parts;
 use super::stream::{LATER, Settled, Stream};
-use super::{Estimated, Samples, Spent, Stood, Time, Waiting, Waits};
+use super::within::Within;
+use super::{Estimated, Samples, Spent, SpentByRank, Stood, Time, Waiting, Waits};
 use crate::base::total::total;
 use crate::observation::Observation;
 use crate::questions::why::{Ends, Joined, ProcessIndex};
@@ -32,7 +33,6 @@ pub struct Sum {
     comms: HashMap<u64, Known>,
     #[serde(with = "super::sent")]
     found: Amounts,
-    parts: Parts,
     /// Waits of the last passes, on their way to `found`.
     #[serde(skip)]
     chains: Chains,
@@ -136,14 +136,11 @@ impl Sum {
             if self.waiting.len() < MOST {
                 self.waiting.push(Waiting { who, from_ns, until_ns, seconds });
             }
-            if let Some(part) = named.part {
-                self.parts.add(part, seconds);
-            }
             let amount = Amount {
-                ranks: [(named.who, named.ns)].into(),
+                ranks: [(named.who, Waited { ns: named.ns, estimated_s: seconds })].into(),
                 times: 1,
-                estimated_s: seconds,
                 origins: origins.into_iter().collect(),
+                ..Amount::default()
             };
             if self.found.len() < MOST || self.found.contains_key(&named.key) {
                 merge::add(&mut self.found, named.key, amount);
@@ -163,7 +160,6 @@ impl Sum {
         self.of_others = self.of_others.and(other.of_others);
         self.watch.take_in(other.watch);
         self.samples.take_in(other.samples);
-        self.parts.take_in(other.parts);
         for (comm, theirs) in other.comms {
             if self.comms.len() < MOST || self.comms.contains_key(&comm) {
                 let known = self.comms.entry(comm).or_default();
@@ -210,8 +206,9 @@ impl Sum {
         for (judged, factor) in [(&entered, factor), (&started, taken.factor())] {
             for one in judged {
                 for wait in &one.waits {
-                    let part = Some(Part::Collectives(one.number.0, one.call.function.clone()));
-                    self.chains.waited(NamedWait { part, ..names.named(wait) }, factor);
+                    let mut named = names.named(wait);
+                    named.key.of = Some(Of::Collectives(one.number.0, one.call.function.clone()));
+                    self.chains.waited(named, factor);
                 }
                 let members = one.members.iter().map(|who| names.name(*who)).collect();
                 self.chains.met(one.met_ns, Meeting::Collective(one.number.0), members);
@@ -314,11 +311,12 @@ impl Sum {
         merge::name_unnamed_calls(&mut all.found);
         let messages_recorded = observations.iter().any(|seen| seen.ledger.is_some());
         let sampled = std::mem::take(&mut all.samples);
-        let left = time.spent.map(|spent| Left::of(spent, &all.found));
+        let estimated = all.limit(estimated, time.spent);
+        let left = time.spent.map(|spent| Within::of(spent).less(&all.found));
         let sampled = sampled.finish(time.threads, left, number);
         let causes = merge::causes(&all.found, time.threads, number);
-        let (of_collectives, of_messages) = std::mem::take(&mut all.parts).listed(number);
-        let list = merge::list(all.found, time.threads, estimated.is_some(), number);
+        let (of_collectives, of_messages) = parts::listed(&all.found, number);
+        let list = merge::list(merge::together(&all.found), time.threads, estimated.is_some(), number);
         Waits {
             causes,
             of_collectives,
@@ -340,6 +338,23 @@ impl Sum {
             locks_seen,
             estimated,
         }
+    }
+
+    /// Limits the waits to the time that ranks spent in calls, and returns the estimate for the whole run less what
+    /// that excludes.
+    fn limit(&mut self, estimated: Option<Estimated>, spent: Option<&SpentByRank>) -> Option<Estimated> {
+        if estimated.is_none() {
+            self.found.values_mut().for_each(|amount| amount.change(|waited| Waited::observed(waited.ns)));
+        }
+        let Some(spent) = spent else { return estimated };
+        let within = Within::of(spent);
+        let before_s = merge::estimated_s(&self.found);
+        within.bound(&mut self.found);
+        let after_s = merge::estimated_s(&self.found);
+        estimated.map(|all| {
+            let seconds = (all.seconds - (before_s - after_s)).min(within.total()).max(after_s);
+            Estimated { seconds, ..all }
+        })
     }
 
     /// Returns the estimate for the whole run, if only some of the collectives, messages or locks were observed;

@@ -126,7 +126,7 @@ pub(super) fn raised(
     known: &[Finding],
     apart: &dyn Fn(&Members, &Raised) -> bool,
 ) -> Vec<Finding> {
-    let first_end = observations.iter().filter_map(|seen| seen.last.map(|last| last.ended_ns)).min();
+    let first_end = observations.iter().filter_map(|seen| seen.last.map(|last| last.began_to_end_ns)).min();
     let mut found: BTreeMap<(&str, Option<&str>, &str), Members> = BTreeMap::new();
     for seen in observations {
         let who = whose.who(seen);
@@ -251,7 +251,7 @@ mod tests {
         };
         let call = Call { function: "MPI_Put".into(), ..Call::default() };
         let thread = Thread { call: Some(call), raised: Some(Box::new(raised)), ..Thread::default() };
-        let last = Some(LastLook { looked_ns: 100, ended_ns });
+        let last = Some(LastLook { looked_ns: 100, ended_ns, began_to_end_ns: ended_ns });
         Observation { threads: vec![thread], last, faults: Vec::new(), ..rank(number, "", 1) }
     }
 

@@ -117,6 +117,13 @@ impl Kind {
     pub const NOT_FINALIZED: Self = Self("not-finalized");
     /// `MPI_Finalize` was called before something that must be completed first.
     pub const WORK_PENDING: Self = Self("finalize-with-work-pending");
+
+    /// Whether a program may have it and yet be right: on the libraries that it is used with, or because it does not
+    /// depend on what is left open.
+    #[must_use]
+    pub fn may_be_harmless(self) -> bool {
+        [Self::MESSAGE_RACE, Self::RELIES_ON_BUFFERING, Self::NOT_FREED].contains(&self)
+    }
 }
 
 /// Something that went wrong in a run.
@@ -179,7 +186,13 @@ pub fn findings(observations: &[Observation], leaks: &[Leak]) -> Vec<Finding> {
     };
     found.extend(requests.into_iter().map(|leak| leaked(leak, never_completed(leak))));
     found.extend(others.into_iter().map(|leak| leaked(leak, Kind::NOT_FREED)));
-    bounded(found)
+    errors_first(bounded(found))
+}
+
+/// Puts findings that may be harmless behind the errors, in every view: the text shows only the first ones.
+fn errors_first(mut all: Vec<Finding>) -> Vec<Finding> {
+    all.sort_by_key(|finding| finding.kind.may_be_harmless());
+    all
 }
 
 /// Limits findings to [`MOST`] per kind; the rest are counted in one more finding of that kind.
@@ -289,6 +302,25 @@ mod tests {
         let ranks: Vec<_> = (0..3).map(|number| rank(number, &["MPI_Barrier", "MPI_Bcast"])).collect();
         assert_eq!(findings(&ranks, &[]), []);
         assert_eq!(findings(&[], &[]), []);
+    }
+
+    #[test]
+    fn findings_that_may_be_harmless_come_after_errors_and_each_in_their_order() {
+        let one = |kind, sentence: &str| Finding {
+            kind,
+            ranks: Members::default(),
+            line: None,
+            sentence: sentence.to_owned(),
+        };
+        let all = vec![
+            one(Kind::RELIES_ON_BUFFERING, "a"),
+            one(Kind::MESSAGE_RACE, "b"),
+            one(Kind::BUFFER_CHANGED, "c"),
+            one(Kind::NOT_FREED, "d"),
+            one(Kind::TRUNCATED, "e"),
+        ];
+        let order: String = errors_first(all).iter().map(|finding| finding.sentence.as_str()).collect();
+        assert_eq!(order, "ceabd");
     }
 
     #[test]

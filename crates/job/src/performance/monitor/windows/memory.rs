@@ -1,8 +1,8 @@
 //! The resident memory of ranks over the course of the run, and which ranks grow.
 //!
 //! A single allocation is not growth, nor is memory that comes and goes: a rank grows if each quarter of the
-//! time has more than the one before and a straight line explains nearly all of it. The beginning of a run,
-//! when programs allocate what they need, is ignored if only the rest shows this pattern.
+//! time has more than the one before and a straight line explains nearly all of it. What a program allocates at
+//! its start is left out, and so is any longer beginning of the run if only the rest shows this pattern.
 
 use super::{Timeline, Track, Windows};
 use serde::{Deserialize, Serialize};
@@ -70,6 +70,7 @@ pub fn growing(ranks: &[Vec<Option<f64>>], window_s: f64) -> Vec<Growth> {
 fn growth(rank: usize, levels: &[Option<f64>], window_s: f64) -> Option<Growth> {
     let seen: Vec<(f64, f64)> =
         (0u32..).zip(levels).filter_map(|(at, level)| Some((f64::from(at), (*level)?))).collect();
+    let seen = after_start(&seen);
     let halves = std::iter::successors(Some(seen.len()), |long| Some(long / 2));
     let mut parts = halves.take_while(|long| *long >= LEAST_WINDOWS);
     parts.find_map(|long| {
@@ -84,6 +85,16 @@ fn growth(rank: usize, levels: &[Option<f64>], window_s: f64) -> Option<Growth> 
             until_bytes: until as u64,
         })
     })
+}
+
+/// Leaves out the start of a program, in which it allocates its arrays: it ends with the last step in the first
+/// quarter that is more than twice as large as any later one.
+fn after_start(seen: &[(f64, f64)]) -> &[(f64, f64)] {
+    let steps: Vec<f64> = seen.iter().zip(seen.iter().skip(1)).map(|((_, a), (_, b))| b - a).collect();
+    let (start, rest) = steps.split_at(steps.len() / 4);
+    let later = rest.iter().copied().fold(LEAST_BYTES / 2.0, f64::max);
+    let end = start.iter().rposition(|step| *step > 2.0 * later).map_or(0, |last| last + 1);
+    seen.get(end..).unwrap_or_default()
 }
 
 /// Returns the growth per window if the levels show a trend.
@@ -167,6 +178,18 @@ mod tests {
         assert_eq!(growing(&[of(40, |at| 100.0 * MB - MB * at)], 1.0), []);
         assert_eq!(growing(&[of(40, |at| 100.0 * MB + 0.01 * MB * at)], 1.0), []);
         assert_eq!(growing(&[of(8, |at| 100.0 * MB + 10.0 * MB * at)], 1.0), []);
+    }
+
+    #[test]
+    fn what_a_program_allocates_at_its_start_is_not_growth() {
+        let starts = |at: f64| if at < 2.0 { 5.0 + 40.0 * at } else { 100.0 + 5.0 * (at - 2.0) };
+        let found = growing(&[of(40, |at| MB * starts(at))], 1.0);
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert_eq!((found[0].windows, found[0].from_bytes), (38, 100_000_000));
+        assert!((found[0].bytes_per_minute - 300.0 * MB).abs() < MB, "{found:?}");
+        // Memory that grows in rare steps is not a start.
+        let steps = growing(&[of(40, |at| 100.0 * MB + 5.0 * MB * (at / 4.0).floor())], 1.0);
+        assert_eq!(steps.iter().map(|one| one.windows).collect::<Vec<_>>(), [40]);
     }
 
     #[test]

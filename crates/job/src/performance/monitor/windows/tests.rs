@@ -45,6 +45,16 @@ fn windows_show_when_a_rank_starts_to_fall_behind() {
 }
 
 #[test]
+fn the_last_sentence_ends_with_the_run_and_not_after_it() {
+    let late = |rank: u32, at: f64| if rank == 3 || at < 32.0 { 0.8 } else { 0.4 };
+    // Windows of 800 ms.
+    let found = run(4, 90, 20_000_000, late).windows(f64::INFINITY, |_, _, _| 0).unwrap();
+    assert!(found.seconds * found.list.len() as f64 > 90.1, "{} of {} s", found.list.len(), found.seconds);
+    let last = found.said.last().unwrap();
+    assert!(last.starts_with("then, from 32.0 s to 90.0 s, rank 3 falls behind"), "{last}");
+}
+
+#[test]
 fn the_number_of_windows_is_bounded_without_losing_time() {
     for (seconds, step) in [(1000, 300_000_000), (100, 10_000_000), (3, 2_000_000_000)] {
         let found = run(2, seconds, step, |rank, _| if rank == 0 { 0.5 } else { 0.25 });

@@ -12,12 +12,14 @@ type Over<'a> = dyn Fn(usize) -> Option<f64> + 'a;
 const BALANCED: f64 = 0.95;
 
 /// Returns a sentence for each stretch in which the same ranks were present and worked alike, or differed in
-/// the same way. `who` contains the world and rank of each.
+/// the same way. `who` contains the world and rank of each. The last window may extend beyond the run, which took `run_s`
+/// seconds.
 pub fn said(
     windows: &Windows,
     all: &[Vec<Part>],
     segments: &[Range<usize>],
     (over, who): (&Over<'_>, &[(usize, Option<u32>)]),
+    run_s: f64,
 ) -> Vec<String> {
     let mut joined: Vec<(Range<usize>, Stretch)> = Vec::new();
     for range in segments {
@@ -39,7 +41,8 @@ pub fn said(
             _ => Place::Later,
         };
         let steps = steps(range, windows, over);
-        sentence(windows, (range, place), stretch, &format!("{steps}{}", stretch.named(who)))
+        let when = [range.start, range.end].map(|at| (at as f64 * windows.seconds).min(run_s));
+        sentence(windows, (when, place), stretch, &format!("{steps}{}", stretch.named(who)))
     });
     iterations.chain(alike).collect()
 }
@@ -113,7 +116,7 @@ fn steps(range: &Range<usize>, windows: &Windows, over: &Over<'_>) -> String {
 
 fn sentence(
     windows: &Windows,
-    (range, place): (&Range<usize>, Place),
+    ([from_s, until_s], place): ([f64; 2], Place),
     stretch: &Stretch,
     more: &str,
 ) -> Option<String> {
@@ -121,25 +124,25 @@ fn sentence(
     let (who, load, over) = (found.slowest?, found.load_balance?, found.over_mean?);
     let all_of_it = 100.0 * found.parallel_efficiency?;
     let balance = format!("load balance {:.0} %, parallel efficiency {all_of_it:.0} %", 100.0 * load);
-    let (from, until) = (range.start as f64 * windows.seconds, range.end as f64 * windows.seconds);
-    let (from, until) = (duration(from), duration(until));
+    let (from, until) = (duration(from_s), duration(until_s));
+    let at_first = from_s == 0.0;
     let more = more.strip_prefix(", ").map(|more| format!(" ({more})")).unwrap_or_default();
     // No number of windows: those of a table are wider.
-    let when = match (range.start, place) {
+    let when = match (at_first, place) {
         (_, Place::Only) if load >= BALANCED => "the whole run is uniform".to_owned(),
         (_, Place::Only) => "all through the run".to_owned(),
-        (0, _) => format!("until {until}{more}"),
+        (true, _) => format!("until {until}{more}"),
         // The windows before it have no load balance.
         (_, Place::First) => format!("from {from} to {until}{more}"),
         (_, Place::Later) => format!("then, from {from} to {until}{more}"),
     };
     let one = place == Place::Only;
     let name = windows.ranks.get(who)?;
-    Some(match (load >= BALANCED, one, range.start) {
+    Some(match (load >= BALANCED, one, at_first) {
         (true, true, _) => format!("{when} and balanced: {balance}"),
         (true, false, _) => format!("{when}, the ranks are balanced: {balance}"),
         (false, true, _) => format!("{when}: {balance}; rank {name} works longest, {over:.1} times the mean"),
-        (false, false, 0) => {
+        (false, false, true) => {
             format!("{when}: {balance}; rank {name} works longest, {over:.1} times the mean")
         }
         (false, false, _) => {

@@ -26,9 +26,9 @@ pub struct RankReport {
     pub finalized: bool,
     /// How the process ended, if observed.
     pub ending: Option<Ending>,
-    /// When it ended, in nanoseconds of the reporting host's `CLOCK_MONOTONIC`.
+    /// When it began to end, in nanoseconds of the reporting host's `CLOCK_MONOTONIC`.
     #[serde(skip)]
-    pub ended_ns: Option<u64>,
+    pub began_to_end_ns: Option<u64>,
     /// The core file it left, if found.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub core: Option<PathBuf>,

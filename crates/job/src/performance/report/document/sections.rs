@@ -108,7 +108,7 @@ pub struct OfFunction {
     pub function: String,
     /// Number of completed calls.
     pub calls: u64,
-    /// Seconds in them; none if times were not recorded.
+    /// Seconds in them and in calls that were open at the end; none if times were not recorded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub time_s: Option<f64>,
     /// Seconds for which members waited for others, as in `waits.of_collectives`: in these calls or, if they

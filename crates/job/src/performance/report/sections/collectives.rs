@@ -3,11 +3,11 @@
 use super::part::Part;
 use crate::jobs::worlds::{Members, Worlds};
 use crate::model::objects::Kind;
-use crate::observation::{Collective, Communicator, Observation};
+use crate::observation::{Collective, Communicator, Need, Observation};
 use crate::performance::report::both_times;
 use crate::performance::report::document::{Collectives, OfFunction, Recent};
 use crate::performance::sites::Totals;
-use crate::performance::waits::identity;
+use crate::performance::waits::{identity, open};
 use mpi_abi::{Flags, FunctionId};
 use std::collections::BTreeMap;
 
@@ -35,6 +35,11 @@ pub(super) fn collectives(
             known.sum(function, totals);
         }
     }
+    for (identity, function, seconds) in observations.iter().flat_map(entered) {
+        if let Some(known) = found.get_mut(&identity) {
+            known.wait(function, seconds);
+        }
+    }
     let mut found: Vec<Collectives> = found.into_values().filter(|comm| comm.entered > 0).collect();
     for comm in &mut found {
         if comm.least == comm.entered {
@@ -54,6 +59,18 @@ fn used<'a>(part: &'a Part<'_>) -> impl Iterator<Item = (u64, &'a str, &'a Total
         let shared = [Kind::Communicator, Kind::Window, Kind::File];
         let object = site.object.as_ref().filter(|object| shared.contains(&object.kind))?;
         is_collective(&site.function).then_some((object.identity.0, site.function.as_str(), &site.totals))
+    })
+}
+
+/// Returns the collective calls of a process that were open at the end, with the identity of the communicator, window
+/// or file and the time since they began: the waits in them count until then.
+fn entered(seen: &Observation) -> impl Iterator<Item = (u64, &str, f64)> {
+    open(seen).filter_map(|(span, call)| {
+        let of = call.needs.iter().find_map(|need| match need {
+            Need::Collective(collective) | Need::Neighbors { collective, .. } => Some(collective.comm),
+            _ => None,
+        })?;
+        is_collective(&call.function).then_some((of, call.function.as_str(), span.ns() as f64 / 1e9))
     })
 }
 
@@ -108,6 +125,17 @@ impl Collectives {
         });
     }
 
+    /// Adds a call that was open at the end: its time counts, and it does not count as a call.
+    fn wait(&mut self, function: &str, seconds: f64) {
+        self.functions.push(OfFunction {
+            function: function.to_owned(),
+            calls: 0,
+            time_s: Some(seconds),
+            wait_s: None,
+            bytes: 0,
+        });
+    }
+
     fn enters(&mut self, entered: u64, world: usize, rank: Option<u32>) {
         self.entered = self.entered.max(entered);
         if entered < self.least {
@@ -142,7 +170,32 @@ impl Collectives {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::observation::Remote;
+    use crate::observation::{Call, LastLook, Remote, Thread};
+
+    #[test]
+    fn a_call_that_was_open_at_the_end_counts_with_its_time_as_the_waits_in_it_do() {
+        let collective = Collective { comm: 7, function: "MPI_Barrier".into(), ..Collective::default() };
+        let call = Call {
+            function: "MPI_Barrier".into(),
+            age_s: Some(4.0),
+            needs: vec![Need::Collective(Box::new(collective))],
+            ..Call::default()
+        };
+        let comm = Communicator { identity: 7, size: 2, collectives: 1, ..Communicator::default() };
+        // It was looked at a second after it had ended.
+        let (looked_ns, ended_ns) = (9_000_000_000, 8_000_000_000);
+        let seen = Observation {
+            rank: Some(0),
+            threads: vec![Thread { call: Some(call), ..Thread::default() }],
+            communicators: vec![comm],
+            last: Some(LastLook { looked_ns, ended_ns, began_to_end_ns: ended_ns }),
+            ..Observation::default()
+        };
+        let found = collectives(&[seen], &[], &Worlds::default());
+        let functions = found.iter().flat_map(|one| &one.functions);
+        let times: Vec<_> = functions.map(|one| (one.function.as_str(), one.calls, one.time_s)).collect();
+        assert_eq!(times, [("MPI_Barrier", 0, Some(3.0))]);
+    }
 
     #[test]
     fn an_intercommunicator_has_the_members_of_both_groups_also_if_one_is_a_single_process() {

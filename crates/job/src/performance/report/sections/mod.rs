@@ -3,13 +3,14 @@
 mod collectives;
 mod crowded;
 mod files;
+mod memory;
 mod messages;
 mod part;
 mod peers;
 mod waiting;
 
 pub use self::part::Part;
-use super::document::{Memory, Sections};
+use super::document::Sections;
 use crate::jobs::worlds::Worlds;
 use crate::observation::Observation;
 
@@ -21,18 +22,8 @@ impl Sections {
             collectives: collectives::collectives(observations, parts, worlds),
             messages: messages::messages(parts),
             files: files::files(parts),
-            memory: parts.iter().map(memory).collect(),
+            memory: parts.iter().map(memory::of_rank).collect(),
             crowded: crowded::crowded(parts),
         }
-    }
-}
-
-fn memory(part: &Part<'_>) -> Memory {
-    Memory {
-        world: part.world,
-        rank: part.rank,
-        host: part.host.to_owned(),
-        image: part.facts.image,
-        placement: part.facts.placement.clone(),
     }
 }

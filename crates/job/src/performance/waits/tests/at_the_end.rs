@@ -4,7 +4,7 @@ use super::*;
 
 /// A rank that is not observed again, inside a call since a given time.
 fn open_at_the_end(mut seen: Observation, inside: Option<(&str, &str, u64)>) -> Observation {
-    seen.last = Some(LastLook { looked_ns: 500 * MS, ended_ns: 400 * MS });
+    seen.last = Some(LastLook { looked_ns: 500 * MS, ended_ns: 400 * MS, began_to_end_ns: 400 * MS });
     let call = inside.map(|(function, place, since)| Call {
         function: function.into(),
         place: Some(place.into()),
