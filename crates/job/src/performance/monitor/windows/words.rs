@@ -108,10 +108,14 @@ fn steps(range: &Range<usize>, windows: &Windows, over: &Over<'_>) -> String {
     let until = goes_on.or_else(|| windows.iterations.as_ref().map(|all| all.count as f64));
     match (over(range.start), until) {
         (Some(from), Some(until)) if until.round() > from.round() => {
-            format!(", iterations {:.0} to {:.0}", from.round() + 1.0, until.round())
+            format!(", {}", iterations(from.round() as u64 + 1, until.round() as u64))
         }
         _ => String::new(),
     }
+}
+
+fn iterations(first: u64, last: u64) -> String {
+    if first == last { format!("iteration {last}") } else { format!("iterations {first} to {last}") }
 }
 
 fn sentence(
@@ -149,4 +153,13 @@ fn sentence(
             format!("{when}, rank {name} falls behind: it works {over:.1} times the mean; {balance}")
         }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn one_iteration_is_not_said_to_be_several() {
+        assert_eq!(super::iterations(21, 60), "iterations 21 to 60");
+        assert_eq!(super::iterations(50, 50), "iteration 50");
+    }
 }
