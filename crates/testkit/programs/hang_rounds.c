@@ -124,10 +124,15 @@ static void ask(void)
 /* scenario asks_once_more 4 deadlock culprit 2 says rank 2 has sent 9 messages to rank 0, but ranks [1,3] have each sent 8 */
 static void asks_once_more(void)
 {
+    /* The others begin after rank 2 has been answered, so that it is one of them for which no answer is left. */
+    if (rank == 1 || rank == 3)
+        MPI_Recv(&value, 1, MPI_INT, 2, 8, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     if (rank == 0)
         serve((size - 1) * ROUNDS, -1);
     else
         rounds(ask, 2, ROUNDS + 1);
+    for (int to = 1; rank == 2 && to < size; to += 2)
+        MPI_Send(&value, 1, MPI_INT, to, 8, MPI_COMM_WORLD);
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
