@@ -4,7 +4,7 @@
 //! places if a message is missing, often outside of any collective, so that their calls cannot be compared
 //! line by line. What can be compared is the number of messages each of them has sent to each of its partners.
 //! If every rank has sent the same number to all of its partners, except for one that has sent one fewer to
-//! just the rank that waits for it, that rank has left the send out. If a rank waits for a message from any of
+//! just the rank that waits for it, that rank has left the send out; likewise if it is the only one that sends. If a rank waits for a message from any of
 //! several, which have all sent it the same number except for one that has sent one fewer, it is that one; or
 //! the only one that has sent none with the awaited tag. In a ring in which each rank passes on what it receives,
 //! it is the only one that has received more than it sent.
@@ -12,10 +12,10 @@
 use super::left_out::Missing;
 use super::{Case, Reason};
 use crate::questions::why::blocked::Blocked;
-use crate::questions::why::cycle;
 use crate::questions::why::snapshot::{CommIndex, Peer, Process, ProcessIndex, Receive};
 use crate::questions::why::verdict::Kind;
 use crate::questions::why::words::{ranks, verb};
+use crate::questions::why::{collectives, cycle};
 use std::collections::BTreeSet;
 
 /// Maximum number of stuck ranks whose messages are compared.
@@ -30,7 +30,7 @@ struct Fewer {
     count: u64,
     /// Those that it has sent one more to.
     to: Vec<ProcessIndex>,
-    /// Ranks that have sent the same number to all of their partners.
+    /// Ranks that have sent the same number to all of their partners; none if only the sender sends.
     alike: BTreeSet<ProcessIndex>,
 }
 
@@ -192,14 +192,20 @@ impl Case<'_> {
         let (waits, by) = (self.words.rank(one.waits), self.words.rank(one.by));
         let to = self.words.members(fewer.to);
         let each = if to.len() == 1 { "" } else { "each of " };
+        let alike = match fewer.alike.is_empty() {
+            true => String::new(),
+            false => {
+                let alike = self.words.ranks(fewer.alike);
+                format!(", and {alike} have each sent the same number to all of their partners")
+            }
+        };
         let verdict = format!(
-            "rank {waits} waits for {} that was never sent: rank {by} has sent {} to rank {waits}, but {} to {each}{}, \
-             and {} have each sent the same number to all of their partners; rank {by} is {}",
+            "rank {waits} waits for {} that was never sent: rank {by} has sent {} to rank {waits}, but {} to {each}{}{alike}; \
+             rank {by} is {}",
             self.words.need(one.need),
             messages(fewer.count),
             fewer.count + 1,
             ranks(&to),
-            self.words.ranks(fewer.alike),
             self.words.activity(one.by)
         );
         let mut reason = Reason::new(Kind::MESSAGE_NEVER_SENT, verdict, NEXT).blaming(self.culprit(one.by));
@@ -226,11 +232,20 @@ impl Case<'_> {
         let even = |one: &ProcessIndex| {
             self.process(*one).and_then(|process| evenly(process, comm)).is_some_and(fits)
         };
-        (!to.is_empty() && alike.len() >= ALIKE && alike.iter().all(even)).then_some(Fewer {
-            count,
-            to,
-            alike,
-        })
+        // One that waits for a message may be in the middle of a round, if that of the sender is over.
+        let over = |process: &Process| collectives::open(process).next().is_some();
+        let halfway = |one: &ProcessIndex| {
+            self.process(*one).is_some_and(|process| {
+                over(sender) && !over(process) && process.sent_to(comm).all(|(_, sent)| fits(sent))
+            })
+        };
+        let (even, rest): (BTreeSet<_>, BTreeSet<_>) = alike.iter().copied().partition(even);
+        let exchange = even.len() >= ALIKE && rest.iter().all(halfway);
+        // Only the sender sends: to all others alike.
+        let silent =
+            |one: &ProcessIndex| self.process(*one).is_some_and(|p| p.sent_to(comm).next().is_none());
+        let distribution = to.len() >= ALIKE && alike.iter().all(silent);
+        (!to.is_empty() && (exchange || distribution)).then_some(Fewer { count, to, alike: even })
     }
 }
 

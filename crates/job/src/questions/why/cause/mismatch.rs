@@ -3,9 +3,13 @@
 use super::{Case, Reason};
 use crate::questions::why::blocked::{Blocked, Endless};
 use crate::questions::why::collectives::{self, Mismatch};
-use crate::questions::why::snapshot::{ProcessIndex, Snapshot};
+use crate::questions::why::snapshot::{Collective, FUNCTION, ProcessIndex, Snapshot};
 use crate::questions::why::verdict::{Culprit, Kind};
+use crate::questions::why::words::{ranks, verb};
 use std::collections::HashSet;
+
+/// Maximum number of members that are asked for whom they wait.
+const MOST_COMPARED: usize = 256;
 
 impl Case<'_> {
     /// Returns the first mismatch on each communicator whose members include one that makes no progress.
@@ -47,10 +51,18 @@ impl Case<'_> {
             }
         };
         let mut reason = Reason::new(Kind::COLLECTIVE_MISMATCH, verdict, next);
-        let suspects = match self.is_freed_at_the_end(mismatch) {
+        let mut suspects: Vec<_> = match self.is_freed_at_the_end(mismatch) {
             true => mismatch.freeing(),
             false => mismatch.suspects().iter().collect(),
         };
+        if let Some((left, waiting)) =
+            self.left_others(mismatch).filter(|_| mismatch.difference == FUNCTION && suspects.len() > 1)
+        {
+            let (waiting, one) = (self.words.members(waiting), self.words.ranks(left.1.iter().copied()));
+            let wait = verb(&waiting, "waits", "wait");
+            reason.verdict = format!("{}; {} {wait} for messages of {one}", reason.verdict, ranks(&waiting));
+            suspects = vec![left];
+        }
         for (_, ranks) in suspects {
             let Some(one) = ranks.first() else { continue };
             let ranks = self.words.members(ranks.iter().copied());
@@ -59,7 +71,32 @@ impl Case<'_> {
         reason.about = mismatch.groups.iter().flat_map(|(_, ranks)| ranks).copied().collect();
         Some(reason)
     }
+
+    /// The only group for which members wait that have not entered the collective, and these: it has left them behind.
+    fn left_others<'m>(&self, mismatch: &'m Mismatch<'_>) -> Option<(&'m Group<'m>, Vec<ProcessIndex>)> {
+        let (first, _) = mismatch.groups.first()?;
+        let missing = collectives::missing(self.snapshot, first.comm, first.number);
+        let mut left: Option<&Group<'m>> = None;
+        let mut waiting = Vec::new();
+        for member in missing.into_iter().take(MOST_COMPARED) {
+            for one in self.missing(member).filter(|one| one.sends) {
+                let Some(group) = mismatch.groups.iter().find(|(_, ranks)| ranks.contains(&one.by)) else {
+                    continue;
+                };
+                if left.is_some_and(|left| !std::ptr::eq(left, group)) {
+                    return None;
+                }
+                left = Some(group);
+                waiting.push(member);
+            }
+        }
+        waiting.dedup();
+        left.map(|left| (left, waiting))
+    }
 }
+
+/// Members with equal arguments, and these.
+type Group<'a> = (&'a Collective, Vec<ProcessIndex>);
 
 /// Returns collectives whose members do not agree and in which a process waits.
 pub fn endless(snapshot: &Snapshot, acts: &[bool]) -> Endless {

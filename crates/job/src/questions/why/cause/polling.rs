@@ -40,8 +40,10 @@ impl Case<'_> {
             .or_else(|| self.near_miss(found, u8::MAX))
             .or_else(|| self.not_started(found))
             .or_else(|| self.left_out(found, SEVERAL))
+            .or_else(|| self.unanswered(found))
             .or_else(|| self.fewer(found))
-            .or_else(|| self.left_out(found, 1));
+            .or_else(|| self.left_out(found, 1))
+            .or_else(|| self.ring_with_an_odd_one(found));
         // The one that must act is to blame, and not the one that polls for it.
         let owed = if near.is_none() { self.polled_action(found, poller) } else { None };
         let poller_may_err = owed.is_none();

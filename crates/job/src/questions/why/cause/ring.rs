@@ -95,6 +95,15 @@ impl Case<'_> {
         Some(reason)
     }
 
+    /// A ring one of whose members, or another rank, is known to have gone another way than the others.
+    pub(super) fn ring_with_an_odd_one(&self, found: &Blocked) -> Option<Reason> {
+        let ring = cycle::cycle(self.snapshot, found);
+        let (odd, compared) = self.odd_ones(&ring).filter(|(_, compared)| !compared.is_empty())?;
+        let verdict = format!("{}{}; {compared}", self.links(&ring), self.each_link(&ring));
+        let reason = Reason::new(Kind::DEADLOCK, verdict, self.advice(&ring));
+        Some(Reason { culprits: self.culprits(odd), cycle: ring, ..reason })
+    }
+
     /// Formats `0 -> 2 -> 0 (2 ranks wait for each other)`.
     pub(super) fn links(&self, ring: &[ProcessIndex]) -> String {
         let mut links: Vec<String> =

@@ -155,12 +155,23 @@ impl Case<'_> {
         first && (sends || sides.inside.iter().take(MOST_COMPARED).any(left))
     }
 
+    /// Whether the awaited rank has left nothing out, as far as can be seen.
+    fn is_in_step(&self, sides: &Sides, missing: &Missing<'_>) -> bool {
+        missing.sends && (self.sends_alike(sides, missing) || self.is_as_often_at_its_lines(sides, missing))
+    }
+
+    /// Whether the awaited rank has sent all others that it sends to as many messages as the one that waits.
+    fn sends_alike(&self, sides: &Sides, missing: &Missing<'_>) -> bool {
+        let sent = self.process(missing.by).into_iter().flat_map(|process| process.sent_to(missing.comm));
+        let (own, others): (Vec<_>, Vec<_>) = sent.partition(|(to, _)| *to == missing.waits);
+        let [(_, own)] = own.as_slice() else { return false };
+        let alike = others.iter().all(|(to, count)| count == own && sides.inside.contains(to));
+        alike && (SEVERAL..MOST_COMPARED).contains(&others.len())
+    }
+
     /// Whether the awaited rank has been at each line at which it sends as often as all other members have that
     /// have been there, and there are such lines and members.
-    fn is_in_step(&self, sides: &Sides, missing: &Missing<'_>) -> bool {
-        if !missing.sends {
-            return false;
-        }
+    fn is_as_often_at_its_lines(&self, sides: &Sides, missing: &Missing<'_>) -> bool {
         let own = self.process(missing.by).into_iter().flat_map(Process::message_calls);
         let own = own.filter(|calls| calls.sends && calls.comm == missing.comm);
         let others = || sides.inside.iter().filter(|one| **one != missing.by).take(MOST_COMPARED);

@@ -206,3 +206,93 @@ fn a_collective_skipped_long_before_the_hang_is_named() {
          others since",
     );
 }
+
+#[test]
+fn the_rank_of_two_in_different_collectives_that_the_others_wait_for_has_left_them() {
+    let scene = |third: ProcessIndex| {
+        let mut scene = Scene::of(4);
+        scene.collective(0, "MPI_Allreduce", 7).collective(2, "MPI_Gather", 7);
+        scene.receive(1, Peer::One(2), 7).receive(3, Peer::One(third), 7);
+        look(&scene)
+    };
+    let said = scene(2);
+    assert_eq!(
+        (said.kind, blamed(&said)),
+        (Kind::COLLECTIVE_MISMATCH, vec!["2".to_owned()]),
+        "{}",
+        said.verdict
+    );
+    assert!(said.verdict.ends_with("; ranks [1,3] wait for messages of rank 2"), "{}", said.verdict);
+    assert_eq!(blamed(&scene(0)), ["0", "2"], "each has left one");
+}
+
+/// Rank 0 has sent messages to all others, which are in a barrier, but for rank 3.
+fn distribution(counts: [u64; 3]) -> Scene {
+    let mut scene = Scene::of(4);
+    for rank in 0..3 {
+        scene.collective(rank, "MPI_Barrier", 1);
+    }
+    scene.receive(3, Peer::One(0), 1);
+    for (rank, count) in (1..).zip(counts) {
+        exchanged(&mut scene, 0, rank, count, count);
+    }
+    scene
+}
+
+#[test]
+fn a_rank_that_sends_to_all_others_has_left_one_out_or_that_one_receives_once_more() {
+    let said = look(&distribution([8, 8, 7]));
+    assert_eq!(
+        (said.kind, blamed(&said)),
+        (Kind::MESSAGE_NEVER_SENT, vec!["0".to_owned()]),
+        "{}",
+        said.verdict
+    );
+    let wanted = "never sent: rank 0 has sent 7 messages to rank 3, but 8 to each of ranks [1-2]; rank 0 is in MPI_Barrier";
+    assert!(said.verdict.contains(wanted), "{}", said.verdict);
+    let said = look(&distribution([8, 8, 8]));
+    assert_eq!((said.kind, blamed(&said)), (Kind::DEADLOCK, vec!["3".to_owned()]), "{}", said.verdict);
+    assert!(said.verdict.contains("rank 3 has skipped it, or goes round once more"), "{}", said.verdict);
+    assert_eq!(blamed(&look(&distribution([8, 6, 8]))), ["0", "3"], "they are not sent alike");
+}
+
+#[test]
+fn a_rank_in_the_middle_of_a_round_need_not_have_sent_evenly() {
+    // A hypercube: rank 5 has left out rank 7, which waits for it, as rank 3 does for rank 7.
+    let mut scene = Scene::of(8);
+    for rank in 0..8 {
+        for partner in [1, 2, 4].map(|bit| rank ^ bit) {
+            let left_out = (rank, partner) == (5, 7) || (rank, partner) == (7, 3);
+            let sent = 4 - u64::from(left_out);
+            let received = sent - u64::from((rank, partner) == (3, 7) || (rank, partner) == (7, 5));
+            exchanged(&mut scene, rank, partner, sent, received);
+        }
+        if rank != 7 && rank != 3 {
+            scene.collective(rank, "MPI_Allreduce", 4);
+        }
+    }
+    scene.sent(7, 5, 1).receive(7, Peer::One(5), 1).sent(3, 7, 1).receive(3, Peer::One(7), 1);
+    let said = look(&scene);
+    assert_eq!(
+        (said.kind, blamed(&said)),
+        (Kind::MESSAGE_NEVER_SENT, vec!["5".to_owned()]),
+        "{}",
+        said.verdict
+    );
+    let wanted =
+        "rank 5 has sent 3 messages to rank 7, but 4 to each of ranks [1,4], and ranks [1,3-4,6] have";
+    assert!(said.verdict.contains(wanted), "{}", said.verdict);
+}
+
+#[test]
+fn ranks_that_poll_for_one_that_has_gone_on_without_them_name_it() {
+    let mut scene = ring(&[2]);
+    exchanged(&mut scene, 2, 1, 4, 4);
+    scene.receive(1, Peer::One(2), 7);
+    for rank in [0, 1, 3] {
+        let call = scene.process(rank).threads[0].call.as_mut().expect("a receive");
+        (call.polling, call.age_s) = (true, Some(20.0));
+    }
+    let said = look(&scene);
+    assert_eq!((said.kind, blamed(&said)), (Kind::POLLING, vec!["2".to_owned()]), "{}", said.verdict);
+}
