@@ -7,15 +7,29 @@ enum { ROUNDS = 8, ODD = 5, LARGE = 4 << 20 };
 static int value, total;
 static char large[LARGE];
 
-static void exchange(int with_left, int with_right)
+static void start(int *received, MPI_Request *requests, int with_left, int with_right)
 {
-    int received[2];
-    MPI_Request requests[4];
     MPI_Irecv(&received[0], 1, MPI_INT, with_left, 1, MPI_COMM_WORLD, &requests[0]);
     MPI_Irecv(&received[1], 1, MPI_INT, with_right, 2, MPI_COMM_WORLD, &requests[1]);
     MPI_Isend(&value, 1, MPI_INT, with_right, 1, MPI_COMM_WORLD, &requests[2]);
     MPI_Isend(&value, 1, MPI_INT, with_left, 2, MPI_COMM_WORLD, &requests[3]);
+}
+
+static void exchange(int with_left, int with_right)
+{
+    int received[2];
+    MPI_Request requests[4];
+    start(received, requests, with_left, with_right);
     MPI_Waitall(4, requests, MPI_STATUSES_IGNORE);
+}
+
+static void exchange_with(int partner)
+{
+    int received;
+    MPI_Request requests[2];
+    MPI_Irecv(&received, 1, MPI_INT, partner, 1, MPI_COMM_WORLD, &requests[0]);
+    MPI_Isend(&value, 1, MPI_INT, partner, 1, MPI_COMM_WORLD, &requests[1]);
+    MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
 }
 
 /* With both neighbours of a ring. */
@@ -275,9 +289,68 @@ static void two_leave_early(void)
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
+/* scenario leaves_after_a_sum 4 collective-mismatch culprit 2 says ranks [1,3] wait for messages of rank 2 */
+static void leaves_after_a_sum(void)
+{
+    for (int i = 0; i < (rank == 2 ? ODD : ROUNDS); i++)
+        exchange_and_sum();
+    MPI_Gather(&value, 1, MPI_INT, large, 1, MPI_INT, 2, MPI_COMM_WORLD);
+}
+
+/* Rank 0 sends the others one message each, once but for the last of them. */
+static void distribute(int left_out)
+{
+    for (int to = 1; rank == 0 && to < size - left_out; to++)
+        MPI_Send(&value, 1, MPI_INT, to, 9, MPI_COMM_WORLD);
+    if (rank > 0)
+        MPI_Recv(&value, 1, MPI_INT, 0, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
+/* scenario last_one_left_out 4 message-never-sent culprit 0 says rank 0 has sent 7 messages to rank 3, but 8 to each of */
+static void last_one_left_out(void)
+{
+    for (int i = 0; i < ROUNDS; i++)
+        distribute(i == ODD);
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/* scenario receives_once_more 4 deadlock culprit 3 says rank 3 has skipped it, or goes round once more */
+static void receives_once_more(void)
+{
+    for (int i = 0; i < (rank == 3 ? ROUNDS + 1 : ROUNDS); i++)
+        distribute(0);
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/* scenario dimension_skipped 8 message-never-sent culprit 5 says rank 5 has sent 3 messages to rank 7, but 4 to each of */
+static void dimension_skipped(void)
+{
+    for (int i = 0; i < ROUNDS; i++) {
+        for (int bit = 1; bit < size; bit *= 2)
+            if (rank != 5 || bit != 2 || i != 3)
+                exchange_with(rank ^ bit);
+        sum();
+    }
+}
+
+/* scenario leaves_polling_ranks_early 4 polling culprit 2 says and rank 2 has gone on without them */
+static void leaves_polling_ranks_early(void)
+{
+    const int left = (rank + size - 1) % size, right = (rank + 1) % size;
+    for (int i = 0; i < (rank == 2 ? ODD : ROUNDS); i++) {
+        int received[2], done = 0;
+        MPI_Request requests[4];
+        start(received, requests, left, right);
+        while (!done)
+            MPI_Testall(4, requests, &done, MPI_STATUSES_IGNORE);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
 SCENARIOS(S(leaves_the_ring_early), S(leaves_the_row_early), S(leaves_the_shifts_early), S(leaves_exchanges_and_sums_early),
           S(goes_round_the_ring_once_more), S(goes_along_the_row_once_more), S(shifts_once_more), S(asks_once_more),
           S(asks_one_less), S(request_without_answer), S(last_request_without_answer), S(sum_skipped_before_an_exchange),
           S(sum_skipped_before_shifts), S(round_skipped), S(message_skipped_in_a_pipeline), S(barrier_skipped_on_the_way),
           S(sum_of_two_skipped), S(sum_of_a_row_skipped), S(large_message_without_progress),
-          S(rounds_of_another_parity), S(two_leave_early))
+          S(rounds_of_another_parity), S(two_leave_early),
+          S(leaves_after_a_sum), S(last_one_left_out), S(receives_once_more), S(dimension_skipped), S(leaves_polling_ranks_early))
