@@ -347,10 +347,45 @@ static void leaves_polling_ranks_early(void)
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
+/* scenario sums_once_more 4 collective-not-entered culprit 3 says they are in MPI_Finalize; only rank 3 called it */
+static void sums_once_more(void)
+{
+    rounds(sum, 3, ROUNDS + 1);
+}
+
+/* Rank 0 hands out work, and ends each of the others with another tag. */
+static void hand_out(int work, int not_ended)
+{
+    MPI_Status status;
+    for (int to = 1; to < size; to++)
+        MPI_Send(&value, 1, MPI_INT, to, 1, MPI_COMM_WORLD);
+    for (int ended = 0; ended < size - 1; work--) {
+        MPI_Recv(&value, 1, MPI_INT, MPI_ANY_SOURCE, 2, MPI_COMM_WORLD, &status);
+        ended += work <= 0;
+        if (work > 0 || status.MPI_SOURCE != not_ended)
+            MPI_Send(&value, 1, MPI_INT, status.MPI_SOURCE, work > 0 ? 1 : 3, MPI_COMM_WORLD);
+    }
+}
+
+/* scenario worker_not_ended 5 message-never-sent culprit 0 says [1,3-4] 1 more than it received */
+static void worker_not_ended(void)
+{
+    MPI_Status status = {.MPI_TAG = 0};
+    if (rank == 0)
+        hand_out(20, 2);
+    while (rank > 0 && status.MPI_TAG != 3) {
+        MPI_Recv(&value, 1, MPI_INT, 0, MPI_ANY_TAG, MPI_COMM_WORLD, &status);
+        if (status.MPI_TAG == 1)
+            MPI_Send(&value, 1, MPI_INT, 0, 2, MPI_COMM_WORLD);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
 SCENARIOS(S(leaves_the_ring_early), S(leaves_the_row_early), S(leaves_the_shifts_early), S(leaves_exchanges_and_sums_early),
           S(goes_round_the_ring_once_more), S(goes_along_the_row_once_more), S(shifts_once_more), S(asks_once_more),
           S(asks_one_less), S(request_without_answer), S(last_request_without_answer), S(sum_skipped_before_an_exchange),
           S(sum_skipped_before_shifts), S(round_skipped), S(message_skipped_in_a_pipeline), S(barrier_skipped_on_the_way),
           S(sum_of_two_skipped), S(sum_of_a_row_skipped), S(large_message_without_progress),
           S(rounds_of_another_parity), S(two_leave_early),
-          S(leaves_after_a_sum), S(last_one_left_out), S(receives_once_more), S(dimension_skipped), S(leaves_polling_ranks_early))
+          S(leaves_after_a_sum), S(last_one_left_out), S(receives_once_more), S(dimension_skipped), S(leaves_polling_ranks_early),
+          S(sums_once_more), S(worker_not_ended))

@@ -433,6 +433,17 @@ fn ranks_that_stand_still_for_an_unknown_reason_are_not_called_running() {
 }
 
 #[test]
+fn ranks_that_do_not_receive_what_has_been_sent_are_told_from_those_that_wait_for_something_unknown() {
+    let mut scene = Scene::of(2);
+    scene.sent(0, 1, 7).receive(0, Peer::One(1), 7).sent(1, 0, 7).receive(1, Peer::One(0), 7);
+    let said = look(&scene);
+    assert_eq!((said.kind, said.problem), (Kind::SLOW, false), "{}", said.verdict);
+    let wanted = "ranks [0-1] completed no MPI call in 1.00 s, and what rank 0 waits for has been sent, but the rank has not \
+                  received it; rank 0 is in MPI_Recv";
+    assert!(said.verdict.starts_with(wanted), "{}", said.verdict);
+}
+
+#[test]
 fn a_job_that_completed_no_call_is_not_said_to_have_completed_some() {
     assert_eq!(look(&Scene::of(2)).verdict, "running: ranks [0-1] completed no MPI call in 1.00 s");
 }

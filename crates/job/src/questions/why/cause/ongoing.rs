@@ -4,7 +4,7 @@ use super::{Case, Reason, WHY_GONE, WRONG_CALL};
 use crate::base::quantity::duration;
 use crate::model::process_end::first;
 use crate::questions::why::cycle;
-use crate::questions::why::snapshot::{Call, Condition, Need, Process, ProcessIndex, Thread};
+use crate::questions::why::snapshot::{Call, Condition, Need, Process, ProcessIndex, Receive, Thread};
 use crate::questions::why::verdict::{Culprit, Kind};
 use crate::questions::why::words::{finalized_then, is_stopped, ranks, verb, wrong_with};
 use std::collections::HashSet;
@@ -110,8 +110,15 @@ impl Case<'_> {
             let next = format!("see what its threads are doing: {}", self.attach(one));
             return Some(Reason::new(Kind::SLOW, verdict, &next).blaming(self.culprit(one)));
         }
+        let (one, known) = match all().find(|(one, process)| rest(process) && self.has_come(*one, process)) {
+            Some((one, _)) => {
+                let rank = self.words.rank(one);
+                (one, format!("what rank {rank} waits for has been sent, but the rank has not received it"))
+            }
+            None => (one, "what they wait for is unknown".to_owned()),
+        };
         let verdict = format!(
-            "{} completed no MPI call in {}, and what they wait for is unknown; rank {} is {}",
+            "{} completed no MPI call in {}, and {known}; rank {} is {}",
             ranks(&self.all(|process| !process.is_gone())),
             duration(self.seconds),
             self.words.rank(one),
@@ -119,6 +126,21 @@ impl Case<'_> {
         );
         let next = "mpiscope ps --stacks shows where in the library they are";
         Some(Reason::new(Kind::SLOW, verdict, next))
+    }
+
+    /// Whether a call of a process waits for messages all of which have been sent.
+    fn has_come(&self, one: ProcessIndex, process: &Process) -> bool {
+        let sent = |receive: &Receive| {
+            let mut posted = self.pairs().posted_by(one).iter();
+            posted.any(|((_, known), sent)| {
+                sent.is_some() && (known.matches, known.order) == (receive.matches, receive.order)
+            })
+        };
+        process.calls().any(|call| {
+            let needs = call.wait.needs();
+            let come = |need: &Need| matches!(need, Need::Message(receive) if sent(receive));
+            !call.polling && !needs.is_empty() && needs.iter().all(come)
+        })
     }
 
     fn running(&self) -> Reason {

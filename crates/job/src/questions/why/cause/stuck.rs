@@ -6,7 +6,7 @@ use super::{Case, Reason, WHY_GONE};
 use crate::questions::why::blocked::Blocked;
 use crate::questions::why::messages::Sent;
 use crate::questions::why::snapshot::{
-    Call, CommIndex, Condition, Match, Message, Need, Peer, Process, ProcessIndex, Receive, Wait,
+    Call, Collective, CommIndex, Condition, Match, Message, Need, Peer, Process, ProcessIndex, Receive, Wait,
 };
 use crate::questions::why::verdict::Kind;
 use crate::questions::why::words::{ranks, verb};
@@ -22,6 +22,9 @@ const MEANT_FOR_IT: u8 = 2;
 /// Advice if a rank is in `MPI_Finalize` or past it.
 const LEFT_EARLY: &str =
     "look for the branch of the program in which that rank leaves earlier than the others";
+
+/// Advice if few ranks are in a collective and most are in `MPI_Finalize`.
+const CALLED_TOO_OFTEN: &str = "look for the branch of the program in which only that rank makes that call, or makes it once more than the others";
 
 /// A stuck receive, and a message to its rank that nobody receives and that it may have been meant to take.
 struct Miss<'a> {
@@ -311,18 +314,7 @@ impl Case<'_> {
                     format!("rank {rank} sent {sent} that is never received: rank {to} is in MPI_Finalize");
                 (Kind::MESSAGE_NEVER_RECEIVED, vec![message.to], verdict)
             }
-            Need::Collective(collective) => {
-                let missing = collectives::missing(self.snapshot, collective.comm, collective.number);
-                let missing: Vec<ProcessIndex> = missing.into_iter().filter(|rank| over(*rank)).collect();
-                let members = self.words.members(missing.iter().copied());
-                let verdict = format!(
-                    "{} never entered {}: {} in MPI_Finalize",
-                    ranks(&members),
-                    self.words.collective(collective),
-                    verb(&members, "it is", "they are")
-                );
-                (Kind::COLLECTIVE_NOT_ENTERED, missing, verdict)
-            }
+            Need::Collective(collective) => return self.entered_too_late(collective, over),
             Need::Action { .. } | Need::Outside { .. } => return None,
         };
         if !culprits.iter().any(|culprit| over(*culprit)) {
@@ -330,6 +322,38 @@ impl Case<'_> {
         }
         let mut reason = Reason::new(kind, verdict, LEFT_EARLY);
         reason.culprits.extend(self.culprits(culprits));
+        Some(reason)
+    }
+
+    /// A collective that members can no longer enter. If they outnumber those that have, these should not have.
+    fn entered_too_late(
+        &self,
+        collective: &Collective,
+        over: &dyn Fn(ProcessIndex) -> bool,
+    ) -> Option<Reason> {
+        let all = &self.snapshot.communicators.get(collective.comm as usize)?.members;
+        let missing = collectives::missing(self.snapshot, collective.comm, collective.number);
+        let known: HashSet<ProcessIndex> = missing.iter().copied().collect();
+        let inside: Vec<ProcessIndex> = all.iter().copied().filter(|one| !known.contains(one)).collect();
+        let missing: Vec<ProcessIndex> = missing.into_iter().filter(|rank| over(*rank)).collect();
+        if missing.is_empty() {
+            return None;
+        }
+        let members = self.words.members(missing.iter().copied());
+        let verdict = format!(
+            "{} never entered {}: {} in MPI_Finalize",
+            ranks(&members),
+            self.words.collective(collective),
+            verb(&members, "it is", "they are")
+        );
+        if missing.len() <= inside.len() {
+            let mut reason = Reason::new(Kind::COLLECTIVE_NOT_ENTERED, verdict, LEFT_EARLY);
+            reason.culprits.extend(self.culprits(missing));
+            return Some(reason);
+        }
+        let verdict = format!("{verdict}; only {} called it", self.words.ranks(inside.iter().copied()));
+        let mut reason = Reason::new(Kind::COLLECTIVE_NOT_ENTERED, verdict, CALLED_TOO_OFTEN);
+        reason.culprits.extend(self.culprits(inside));
         Some(reason)
     }
 

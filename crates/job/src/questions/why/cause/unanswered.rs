@@ -1,8 +1,9 @@
 //! A rank that has not answered one message.
 //!
-//! A server answers each request, and neighbours that exchange messages send as many as they receive. If a rank has
-//! received one message more from a rank than it has sent to it, and as many as it has sent from each of its other
-//! partners, the message that the first waits for is the one that it owes.
+//! A server answers each request, and neighbours that exchange messages send as many as they receive; a server that
+//! hands out work sends one message more to each, with which it ends. If the difference is the same for all partners
+//! of a rank, but one smaller for the rank that waits for it, the message that this one waits for is the one that it
+//! owes.
 
 use super::left_out::Missing;
 use super::{Case, Reason};
@@ -23,14 +24,19 @@ struct Owed<'a> {
     sent: u64,
     /// Its other partners.
     others: Vec<ProcessIndex>,
+    /// How many messages more it has sent to each of these than it received.
+    more: i64,
 }
+
+/// Minimum number of other partners to which a rank has sent another number of messages than it received.
+const SEVERAL: usize = 2;
 
 impl Case<'_> {
     /// The only message that was not answered.
     pub(super) fn unanswered(&self, found: &Blocked) -> Option<Reason> {
         let stuck = found.stuck().take(MOST_COMPARED);
         let mut all = stuck.flat_map(|waits| self.missing(waits)).filter_map(|one| self.owed(one));
-        let Owed { missing, received, sent, others } = all.next()?;
+        let Owed { missing, received, sent, others, more } = all.next()?;
         if all.next().is_some() {
             return None;
         }
@@ -38,9 +44,10 @@ impl Case<'_> {
         let each = if others.len() == 1 { "" } else { "each of " };
         let verdict = format!(
             "rank {waits} waits for {} that was never sent: rank {by} has received {received} messages from rank {waits} and \
-             sent it {sent}, but sent {each}{} as many as it received; rank {by} is {}",
+             sent it {sent}, but sent {each}{} {}; rank {by} is {}",
             self.words.need(missing.need),
             self.words.ranks(others),
+            compared(more),
             self.words.activity(missing.by)
         );
         let reason = Reason::new(Kind::MESSAGE_NEVER_SENT, verdict, NEXT).blaming(self.culprit(missing.by));
@@ -57,10 +64,24 @@ impl Case<'_> {
         let mut partners = exchanged(by, &missing);
         let (sent, received) = partners.remove(&missing.waits)?;
         let asked = waiting.sent_to(missing.comm).find(|(to, _)| *to == missing.by).map(|(_, count)| count);
-        let even = partners.values().all(|(sent, received)| sent == received);
-        let owes = sent > 0 && received == sent + 1 && asked == Some(received);
-        let compared = even && (1..MOST_COMPARED).contains(&partners.len());
-        (owes && compared).then(|| Owed { missing, received, sent, others: partners.into_keys().collect() })
+        let difference =
+            |(sent, received): (u64, u64)| sent.cast_signed().wrapping_sub(received.cast_signed());
+        let mut others = partners.values().map(|one| difference(*one));
+        let more = others.next()?;
+        let least = if more == 0 { 1 } else { SEVERAL };
+        let alike = others.all(|other| other == more) && (least..MOST_COMPARED).contains(&partners.len());
+        let owes = sent > 0 && difference((sent, received)) == more - 1 && asked == Some(received);
+        let others = partners.into_keys().collect();
+        (owes && alike).then_some(Owed { missing, received, sent, others, more })
+    }
+}
+
+/// Formats `as many as it received`, or `2 more than it received`.
+fn compared(more: i64) -> String {
+    match more {
+        0 => "as many as it received".to_owned(),
+        1.. => format!("{more} more than it received"),
+        _ => format!("{} fewer than it received", more.unsigned_abs()),
     }
 }
 

@@ -137,6 +137,28 @@ fn a_rank_that_has_asked_once_more_than_the_others_has_taken_the_answer_of_one_o
     assert_eq!(blamed(&look(&scene)), ["0", "1"]);
 }
 
+#[test]
+fn a_rank_that_ends_all_but_one_owes_a_message_too() {
+    let scene = |sent: [u64; 3]| {
+        let mut scene = Scene::of(4);
+        for rank in [0, 2, 3] {
+            scene.collective(rank, "MPI_Barrier", 1);
+        }
+        scene.receive(1, Peer::One(0), 5);
+        for (rank, count, results) in [(1, sent[0], 4), (2, sent[1], 9), (3, sent[2], 2)] {
+            exchanged(&mut scene, rank, 0, results, results);
+            exchanged(&mut scene, 0, rank, count, count);
+        }
+        look(&scene)
+    };
+    let said = scene([4, 10, 3]);
+    assert_eq!((said.kind, blamed(&said)), (Kind::MESSAGE_NEVER_SENT, vec!["0".to_owned()]));
+    let wanted = "rank 0 has received 4 messages from rank 1 and sent it 4, but sent each of ranks [2-3] 1 more than it received";
+    assert!(said.verdict.contains(wanted), "{}", said.verdict);
+    assert_eq!(scene([5, 10, 3]).kind, Kind::DEADLOCK, "it has ended all");
+    assert_eq!(scene([4, 10, 2]).kind, Kind::DEADLOCK, "it has not ended another one");
+}
+
 /// Rank 0 has answered the requests of the others, but for one of rank 1.
 fn unanswered(others: u64) -> Scene {
     let mut scene = Scene::of(4);
@@ -295,4 +317,24 @@ fn ranks_that_poll_for_one_that_has_gone_on_without_them_name_it() {
     }
     let said = look(&scene);
     assert_eq!((said.kind, blamed(&said)), (Kind::POLLING, vec!["2".to_owned()]), "{}", said.verdict);
+}
+
+#[test]
+fn the_few_that_call_a_collective_after_which_most_have_finalized_should_not_have() {
+    let scene = |inside: &[ProcessIndex]| {
+        let mut scene = Scene::of(4);
+        for rank in 0..4 {
+            match inside.contains(&rank) {
+                true => scene.collective(rank, "MPI_Allreduce", 9),
+                false => scene.finalize(rank),
+            };
+        }
+        look(&scene)
+    };
+    let said = scene(&[3]);
+    assert_eq!((said.kind, blamed(&said)), (Kind::COLLECTIVE_NOT_ENTERED, vec!["3".to_owned()]));
+    let wanted = "ranks [0-2] never entered MPI_Allreduce (collective 9 on WORLD): they are in MPI_Finalize; only rank 3 called it";
+    assert_eq!(said.verdict, wanted);
+    assert_eq!(blamed(&scene(&[0, 1, 3])), ["2"]);
+    assert_eq!(blamed(&scene(&[0, 1])), ["2", "3"], "as many as those that called it");
 }
