@@ -46,7 +46,10 @@ pub(super) struct Least {
 impl Case<'_> {
     /// The only send that is missing among messages sent evenly, by all ranks to one or by one to all.
     pub(super) fn fewer(&self, found: &Blocked) -> Option<Reason> {
-        self.fewer_to_one(found).or_else(|| self.fewer_from_one(found)).or_else(|| self.fewer_in_ring(found))
+        self.fewer_to_one(found)
+            .or_else(|| self.unanswered(found))
+            .or_else(|| self.fewer_from_one(found))
+            .or_else(|| self.fewer_in_ring(found))
     }
 
     /// In a ring of receives, every rank has sent as many messages to the next as it has received from the one

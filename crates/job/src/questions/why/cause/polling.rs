@@ -40,7 +40,6 @@ impl Case<'_> {
             .or_else(|| self.near_miss(found, u8::MAX))
             .or_else(|| self.not_started(found))
             .or_else(|| self.left_out(found, SEVERAL))
-            .or_else(|| self.unanswered(found))
             .or_else(|| self.fewer(found))
             .or_else(|| self.left_out(found, 1))
             .or_else(|| self.ring_with_an_odd_one(found));

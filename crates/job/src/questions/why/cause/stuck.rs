@@ -52,7 +52,6 @@ impl Case<'_> {
             .or_else(|| self.finalizing(found))
             .or_else(|| self.action(found))
             .or_else(|| self.left_out(found, SEVERAL))
-            .or_else(|| self.unanswered(found))
             .or_else(|| self.fewer(found))
             .or_else(|| self.ring_of_messages(found))
             .or_else(|| self.near_miss(found, u8::MAX))
