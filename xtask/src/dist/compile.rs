@@ -13,7 +13,7 @@ use crate::build;
 /// The C library of RHEL 7; all newer ones work too.
 const OLDEST_GLIBC: &str = "2.17";
 /// Zig's compiler is the linker; it includes the symbol versions of every C library.
-const TOOLS: [&str; 3] = ["ziglang==0.17.1", "cargo-zigbuild==0.24.0", "auditwheel==6.8.2"];
+const TOOLS: [&str; 4] = ["ziglang==0.17.1", "cargo-zigbuild==0.24.0", "auditwheel==6.8.2", "zopflipy==1.14"];
 const TYPE_CHECKER: &str = "mypy==2.4.1";
 const PACKAGES: [&str; 4] =
     ["mpiscope-layer", "mpiscope", "mpiscope-plugin-handles", "mpiscope-plugin-queues"];
