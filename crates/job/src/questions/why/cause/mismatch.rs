@@ -6,7 +6,7 @@ use crate::questions::why::collectives::{self, Mismatch};
 use crate::questions::why::snapshot::{Collective, FUNCTION, ProcessIndex, Snapshot};
 use crate::questions::why::verdict::{Culprit, Kind};
 use crate::questions::why::words::{ranks, verb};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 /// Maximum number of members that are asked for whom they wait.
 const MOST_COMPARED: usize = 256;
@@ -76,14 +76,14 @@ impl Case<'_> {
     fn left_others<'m>(&self, mismatch: &'m Mismatch<'_>) -> Option<(&'m Group<'m>, Vec<ProcessIndex>)> {
         let (first, _) = mismatch.groups.first()?;
         let missing = collectives::missing(self.snapshot, first.comm, first.number);
+        let members = |group: &'m Group<'m>| group.1.iter().map(move |rank| (*rank, group));
+        let groups: HashMap<ProcessIndex, &Group<'m>> = mismatch.groups.iter().flat_map(members).collect();
         let mut left: Option<&Group<'m>> = None;
         let mut waiting = Vec::new();
         for member in missing.into_iter().take(MOST_COMPARED) {
             for one in self.missing(member).filter(|one| one.sends) {
-                let Some(group) = mismatch.groups.iter().find(|(_, ranks)| ranks.contains(&one.by)) else {
-                    continue;
-                };
-                if left.is_some_and(|left| !std::ptr::eq(left, group)) {
+                let Some(group) = groups.get(&one.by) else { continue };
+                if left.is_some_and(|left| !std::ptr::eq(left, *group)) {
                     return None;
                 }
                 left = Some(group);

@@ -1,6 +1,7 @@
 //! A collective that a rank skipped or made too many long before the hang: see `join::shifted`.
 
 use super::{Case, Reason};
+use crate::questions::why::collectives;
 use crate::questions::why::snapshot::{ProcessIndex, Shifted};
 use crate::questions::why::verdict::Kind;
 use crate::questions::why::words::{ranks, verb};
@@ -11,12 +12,20 @@ const MAY_FOLLOW: [Kind; 3] = [Kind::COLLECTIVE_MISMATCH, Kind::COLLECTIVE_NOT_E
 impl Case<'_> {
     /// Adds what went wrong before, and names who did it.
     pub(super) fn with_skipped(&self, reason: Reason) -> Reason {
-        let all = &self.snapshot.shifted;
-        if all.is_empty() || !MAY_FOLLOW.contains(&reason.kind) {
+        // A ring of messages does not follow from collectives.
+        let follows = |one: &&Shifted| {
+            let waits = |rank: &ProcessIndex| {
+                self.process(*rank)
+                    .is_some_and(|p| collectives::open(p).any(|inside| inside.comm == one.comm))
+            };
+            MAY_FOLLOW.contains(&reason.kind) && (reason.cycle.is_empty() || reason.cycle.iter().any(waits))
+        };
+        let all: Vec<&Shifted> = self.snapshot.shifted.iter().filter(follows).collect();
+        if all.is_empty() {
             return reason;
         }
         let mut groups: Vec<(&Shifted, Vec<ProcessIndex>)> = Vec::new();
-        for one in all {
+        for &one in &all {
             let same = |(known, _): &&mut (&Shifted, _)| is_same(known, one);
             match groups.iter_mut().find(same) {
                 Some((_, members)) => members.push(one.process),
@@ -39,8 +48,8 @@ impl Case<'_> {
         }
     }
 
-    /// Formats `rank 3 skipped collective 12 on MPI_COMM_WORLD, MPI_Bcast at a.c:5 with root 1, and has been ahead of the
-    /// others since`.
+    /// Formats `rank 3 skipped a collective on MPI_COMM_WORLD: number 12, MPI_Bcast at a.c:5 with root 1, and has been
+    /// ahead of the others since`.
     fn skipped_before(&self, one: &Shifted, of: &[ProcessIndex]) -> String {
         let who = self.words.members(of.iter().copied());
         let (have, comm) = (verb(&who, "has", "have"), self.words.comm(one.comm));
@@ -49,13 +58,13 @@ impl Case<'_> {
             1 => "a collective".to_owned(),
             many => format!("{many} collectives"),
         };
-        let (did, place) = if one.skipped > 0 { ("skipped", "ahead of") } else { ("made", "behind") };
+        let (did, position) = if one.skipped > 0 { ("skipped", "ahead of") } else { ("made", "behind") };
         let more = if one.skipped > 0 { "" } else { " more" };
         let what = match one.earlier {
             true => format!("{many}{more} on {comm} before collective {number}, the oldest one remembered"),
             false => format!("{many}{more} on {comm}: number {number}, {}", call(one)),
         };
-        format!("{} {did} {what}, and {have} been {place} the others since", ranks(&who))
+        format!("{} {did} {what}, and {have} been {position} the others since", ranks(&who))
     }
 }
 

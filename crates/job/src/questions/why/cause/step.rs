@@ -12,7 +12,7 @@ use super::left_out::Missing;
 use crate::questions::why::collectives;
 use crate::questions::why::snapshot::{Collective, CommIndex, Need, Process, ProcessIndex};
 use crate::questions::why::words::{place, ranks, verb};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 /// Minimum number of ranks that outvote others.
 const SEVERAL: usize = 2;
@@ -23,6 +23,8 @@ const MOST_COMPARED: usize = 256;
 struct Sides {
     inside: Vec<ProcessIndex>,
     outside: Vec<ProcessIndex>,
+    /// Those of `inside`, since large jobs ask for many members.
+    entered: HashSet<ProcessIndex>,
 }
 
 /// Ranks that do something else than the others, and how this shows.
@@ -40,8 +42,8 @@ impl Case<'_> {
             self.process(*one)
                 .is_some_and(|p| collectives::has_entered(p, collective.comm, collective.number))
         };
-        let (inside, outside) = members.iter().copied().partition(entered);
-        let sides = Sides { inside, outside };
+        let (inside, outside): (Vec<_>, _) = members.iter().copied().partition(entered);
+        let sides = Sides { entered: inside.iter().copied().collect(), inside, outside };
         self.stays(&sides).or_else(|| self.leaves(&sides))
     }
 
@@ -52,7 +54,7 @@ impl Case<'_> {
         }
         let mut awaited: BTreeMap<ProcessIndex, Vec<ProcessIndex>> = BTreeMap::new();
         for waits in &sides.outside {
-            let inside = |one: &Missing<'_>| sides.inside.contains(&one.by) && self.exchanged_before(one);
+            let inside = |one: &Missing<'_>| sides.entered.contains(&one.by) && self.exchanged_before(one);
             for one in self.missing(*waits).filter(inside) {
                 let waiting = awaited.entry(one.by).or_default();
                 if waiting.last() != Some(waits) {
@@ -107,7 +109,7 @@ impl Case<'_> {
             return None;
         }
         let missing: Vec<Missing<'_>> =
-            self.missing(waits).filter(|one| sides.inside.contains(&one.by)).take(MOST_COMPARED).collect();
+            self.missing(waits).filter(|one| sides.entered.contains(&one.by)).take(MOST_COMPARED).collect();
         if let Some(odd) = missing.iter().find_map(|one| self.one_more(sides, one)) {
             return Some(odd);
         }
@@ -152,7 +154,7 @@ impl Case<'_> {
         let others = self.sent_by_others(sides, missing);
         let first = own == 0 || others.iter().all(|(_, count)| *count <= own);
         let sends = matches!(missing.need, Need::Receiver(_));
-        first && (sends || sides.inside.iter().take(MOST_COMPARED).any(left))
+        first && (sends || left(&missing.by) || sides.inside.iter().take(MOST_COMPARED).any(left))
     }
 
     /// Whether the awaited rank has left nothing out, as far as can be seen.
@@ -165,7 +167,7 @@ impl Case<'_> {
         let sent = self.process(missing.by).into_iter().flat_map(|process| process.sent_to(missing.comm));
         let (own, others): (Vec<_>, Vec<_>) = sent.partition(|(to, _)| *to == missing.waits);
         let [(_, own)] = own.as_slice() else { return false };
-        let alike = others.iter().all(|(to, count)| count == own && sides.inside.contains(to));
+        let alike = others.iter().all(|(to, count)| count == own && sides.entered.contains(to));
         alike && (SEVERAL..MOST_COMPARED).contains(&others.len())
     }
 

@@ -338,3 +338,23 @@ fn the_few_that_call_a_collective_after_which_most_have_finalized_should_not_hav
     assert_eq!(blamed(&scene(&[0, 1, 3])), ["2"]);
     assert_eq!(blamed(&scene(&[0, 1])), ["2", "3"], "as many as those that called it");
 }
+
+#[test]
+fn a_ring_of_messages_does_not_follow_from_a_skipped_collective() {
+    let mut scene = Scene::of(4);
+    scene.receive(0, Peer::One(1), 7).receive(1, Peer::One(0), 7);
+    scene.collective(2, "MPI_Barrier", 16).collective(3, "MPI_Barrier", 16);
+    scene.0.shifted = vec![Shifted {
+        comm: WORLD,
+        process: 2,
+        since: 12,
+        earlier: false,
+        skipped: 1,
+        function: "MPI_Barrier".into(),
+        root: None,
+        place: None,
+    }];
+    let said = look(&scene);
+    assert_eq!((said.kind, blamed(&said)), (Kind::DEADLOCK, vec!["0".to_owned(), "1".to_owned()]));
+    assert!(!said.verdict.contains("skipped"), "{}", said.verdict);
+}
