@@ -56,7 +56,8 @@ pub struct Entered {
     /// When the call returned, in ticks; zero while it has not, and for calls that only start the operation.
     pub left: W64,
     /// Bytes that this process sends to all members, including itself, plus one; zero if that is unknown or
-    /// the same for all members. This and all following fields are zero in older images.
+    /// the same for all members. On a window or file: [`argument`](Self::argument) plus one. This and all following
+    /// fields are zero in older images.
     pub gives: W64,
     /// Bytes that it expects from all members, including itself, plus one.
     pub expects: W64,
@@ -117,6 +118,19 @@ impl Entered {
     #[must_use]
     pub fn totals(&self) -> Option<(u64, u64)> {
         Some((self.gives.get().checked_sub(1)?, self.expects.get().checked_sub(1)?))
+    }
+
+    /// Stores the argument of a collective call on a window or file that must be the same on all members.
+    #[inline]
+    pub fn set_argument(&self, argument: Option<i64>) {
+        self.gives.set(argument.map_or(0, |argument| argument.cast_unsigned().wrapping_add(1)));
+    }
+
+    /// The argument of a collective call on a window or file that must be the same on all members: the size of a
+    /// file, an offset, a flag or an assertion. `None` if the function has none.
+    #[must_use]
+    pub fn argument(&self) -> Option<i64> {
+        self.gives.get().checked_sub(1).map(u64::cast_signed)
     }
 
     /// Stores the kinds of elements that the process sends and expects, if known.

@@ -1,4 +1,6 @@
-/* Findings of `mpiscope run` about objects whose members did not agree when they created them. See broken.c. */
+/* Findings of `mpiscope run` about objects whose members did not agree when they created them, or on what they made of them.
+ * See broken.c.
+ */
 #include "broken.h"
 #include <stdio.h>
 #include <unistd.h>
@@ -36,4 +38,50 @@ static void file_opened_in_two_ways(void)
         unlink(name);
 }
 
-FINDINGS(MPI_Init, F(grid_of_other_dimensions), F(file_opened_in_two_ways))
+/* Opens a file on all ranks, which is deleted when it is closed. */
+static MPI_File file_of_all(void)
+{
+    MPI_File file;
+    char name[64];
+    int root = rank == 0 ? (int)getpid() : 0;
+    MPI_Bcast(&root, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    snprintf(name, sizeof name, "/tmp/mpiscope-file-of-all-%d", root);
+    MPI_File_open(MPI_COMM_WORLD, name, MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL, &file);
+    return file;
+}
+
+/* finding room_reserved_of_two_sizes 3 collective-mismatch ranks 2 dies says in MPI_File_preallocate with size 800 at */
+static void room_reserved_of_two_sizes(void)
+{
+    MPI_File file = file_of_all();
+    if (rank == 2)
+        MPI_File_preallocate(file, 800); /* here: room_reserved_of_two_sizes */
+    else
+        MPI_File_preallocate(file, 6400);
+    MPI_File_close(&file);
+}
+
+/* finding file_cut_to_two_sizes 3 collective-mismatch ranks 2 dies without openmpi-4.1,openmpi-5.0 says in MPI_File_set_size with size 800 at */
+static void file_cut_to_two_sizes(void)
+{
+    MPI_File file = file_of_all();
+    if (rank == 2)
+        MPI_File_set_size(file, 800); /* here: file_cut_to_two_sizes */
+    else
+        MPI_File_set_size(file, 6400);
+    MPI_File_close(&file);
+}
+
+/* finding fences_of_two_assertions 3 collective-mismatch ranks 1 says rank 1 was in MPI_Win_fence with MPI_MODE_NOSUCCEED at */
+static void fences_of_two_assertions(void)
+{
+    int *memory;
+    MPI_Win win;
+    MPI_Win_allocate(64, 4, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win);
+    MPI_Win_fence(rank == 0 ? MPI_MODE_NOSTORE : 0, win);
+    MPI_Win_fence(rank == 1 ? MPI_MODE_NOSUCCEED : 0, win); /* here: fences_of_two_assertions */
+    MPI_Win_free(&win);
+}
+
+FINDINGS(MPI_Init, F(grid_of_other_dimensions), F(file_opened_in_two_ways), F(room_reserved_of_two_sizes), F(file_cut_to_two_sizes),
+         F(fences_of_two_assertions))

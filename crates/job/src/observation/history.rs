@@ -2,6 +2,7 @@
 //!
 //! Loops repeat the same collective, so equal ones are stored once.
 
+use super::same_argument::SameArgument;
 use super::{Between, Collective, ElementKinds, RootBetween};
 use crate::model::process::Process;
 use crate::model::rank::Rank;
@@ -213,6 +214,10 @@ fn collective<S: Source>(
     // The size of packed data depends on the library.
     let packed = || rank.object(ObjectKind::DATATYPE, entry.datatype.get()) == "MPI_PACKED";
     let compared = comm.is_some_and(|comm| has_data(function, root, comm)) && !packed();
+    let same = match comm {
+        Some(_) => None,
+        None => SameArgument::of(rank.process().abi, &function.base, entry),
+    };
     Some(Collective {
         comm: identity,
         number: 0,
@@ -229,7 +234,8 @@ fn collective<S: Source>(
         types: entry.signature().filter(|_| compared).map(|signature| signature.stored()),
         totals: comm.and_then(|_| entry.totals()),
         elements: comm.and_then(|_| entry.element_kinds()).map(ElementKinds::from),
-        data: compared.then(|| data(rank, entry)),
+        argument: same.as_ref().map(|same| same.value),
+        data: compared.then(|| data(rank, entry)).or(same.map(|same| same.text)),
         place: rank.place(entry.from.get()),
     })
 }

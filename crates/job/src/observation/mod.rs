@@ -23,6 +23,7 @@ pub mod partitioned;
 mod raised;
 mod read;
 mod requests;
+mod same_argument;
 mod shared_labels;
 mod special;
 mod thread_level;
@@ -634,7 +635,10 @@ pub struct Collective {
     /// The kinds of elements in these bytes, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub elements: Option<ElementKinds>,
-    /// Count and datatype, as text for users.
+    /// The argument that must be the same on all members, in calls on windows and files that have one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub argument: Option<i64>,
+    /// Count and datatype, or [`argument`](Self::argument), as text for users.
     #[serde(default)]
     pub data: Option<String>,
     /// Source line in user code.

@@ -717,12 +717,12 @@ rare_hook! {
     after { objects::files::open, traffic::collectives::leave() }
 }
 rare_hook! {
-    MPI_File_preallocate (fh: usize, size: usize)
+    MPI_File_preallocate (fh: usize, size: i64)
     also { MPI_File_set_size }
     counts { } vectors { }
     note { object: fh }
     bytes { }
-    before { objects::collectives::on_file(fh) }
+    before { objects::collectives::on_file_with(fh,size) }
     after { objects::collectives::left_file() }
 }
 rare_hook! {
@@ -799,14 +799,14 @@ rare_hook! {
     MPI_File_seek_shared (fh: usize, offset: i64, whence: c_int)
     note { object: fh }
     bytes { }
-    before { objects::collectives::on_file(fh) }
+    before { objects::collectives::on_file_with(fh,offset) }
     after { objects::collectives::left_file() }
 }
 rare_hook! {
     MPI_File_set_atomicity (fh: usize, flag: c_int)
     note { object: fh }
     bytes { }
-    before { objects::collectives::on_file(fh) }
+    before { objects::collectives::on_file_with(fh,flag) }
     after { objects::files::set_atomicity, objects::collectives::left_file() }
 }
 rare_hook! {
@@ -2335,7 +2335,7 @@ hook! {
     MPI_Win_fence (assert_: c_int, win: A::Handle)
     note { object: win }
     bytes { }
-    before { objects::collectives::on_window(win) }
+    before { objects::collectives::on_window_with(win,assert_) }
     after { objects::windows::fence, objects::collectives::left_window() }
 }
 hook! {

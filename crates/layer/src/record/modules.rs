@@ -12,6 +12,17 @@ pub fn list(writer: &Writer) {
     visit(&mut |bias, code, path| add(writer, bias, code, path));
 }
 
+/// Lists the file that contains the code at an address, unless it is listed: one loaded after `MPI_Init` would otherwise
+/// be unknown to readers before `MPI_Finalize`.
+#[cold]
+pub fn list_owner(writer: &Writer, address: u64) {
+    visit(&mut |bias, code, path| {
+        if code.contains(&address) {
+            add(writer, bias, code, path);
+        }
+    });
+}
+
 /// Called for a file with its load bias, the address range of its code, and its path.
 type Visitor<'a> = &'a mut dyn FnMut(u64, Range<u64>, &[u8]);
 

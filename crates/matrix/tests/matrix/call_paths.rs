@@ -28,7 +28,13 @@ pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>) -> Vec<Trial> {
         let (subject, library) = (Arc::clone(subject), Arc::clone(library));
         checked(name, move || check(&subject, &library, options))
     };
-    WAYS.into_iter().map(trial).collect()
+    let loaded = {
+        let name =
+            format!("{}::calls_by_a_library_loaded_after_init_are_named_without_finalize", library.name);
+        let (subject, library) = (Arc::clone(subject), Arc::clone(library));
+        checked(name, move || check_loaded(&subject, &library))
+    };
+    WAYS.into_iter().map(trial).chain([loaded]).collect()
 }
 
 fn check(subject: &Subject, library: &Library, options: &[&str]) -> Result<()> {
@@ -37,7 +43,7 @@ fn check(subject: &Subject, library: &Library, options: &[&str]) -> Result<()> {
     let ran = subject.launch(library, RANKS, Form::AroundLauncher, &[word(&program)], &|_| {})?;
     ensure!(ran.outcome.success(), "{}", ran.outcome.describe());
     let report: Value = serde_json::from_slice(&fs::read(ran.out().join("report.json"))?)?;
-    let wanted = wanted()?;
+    let wanted = wanted("program.c")?;
     ensure!(wanted.len() > 8, "{wanted:?}");
     for (function, place, count) in &wanted {
         let sites = report["sites"].as_array().into_iter().flatten();
@@ -48,6 +54,23 @@ fn check(subject: &Subject, library: &Library, options: &[&str]) -> Result<()> {
     }
     let dup = &wanted.iter().find(|(function, ..)| function == "MPI_Comm_dup").context("no MPI_Comm_dup")?.1;
     ensure!(report["leaks"].to_string().contains(dup.as_str()), "{}", report["leaks"]);
+    Ok(())
+}
+
+/// The library is loaded by the program itself, which then ends without `MPI_Finalize`.
+fn check_loaded(subject: &Subject, library: &Library) -> Result<()> {
+    let dir = tempfile::tempdir()?;
+    let source = |name: &str| paths::programs().join("call_paths").join(name);
+    let (plugin, program) = (dir.path().join("plugin.so"), dir.path().join("loaded"));
+    build(library, &source("kernels.c"), &plugin, &["-g", "-shared", "-fPIC"])?;
+    build(library, &source("loaded.c"), &program, &["-g", "-ldl"])?;
+    // Some launchers regard the end of a process without MPI_Finalize as an error.
+    let words = [word(&program), word(&plugin)];
+    let ran = subject.launch(library, RANKS, Form::AroundLauncher, &words, &|_| {})?;
+    let report: Value = serde_json::from_slice(&fs::read(ran.out().join("report.json"))?)?;
+    let (_, place, _) = wanted("loaded.c")?.into_iter().next().context("no call")?;
+    let (site, _) = place.split_once(' ').context("not called by a library")?;
+    ensure!(report["sites"].to_string().contains(site), "{site}\n{:#}", report["sites"]);
     Ok(())
 }
 
@@ -66,8 +89,8 @@ fn made(library: &Library, dir: &Path, options: &[&str]) -> Result<PathBuf> {
     Ok(program)
 }
 
-/// Function, place and count of the calls, from the comments in the sources.
-fn wanted() -> Result<Vec<(String, String, u64)>> {
+/// Function, place and count of the calls of a program, from the comments in the sources.
+fn wanted(program: &str) -> Result<Vec<(String, String, u64)>> {
     let noted = |name: &str| -> Result<Vec<(usize, String)>> {
         let text = fs::read_to_string(paths::programs().join("call_paths").join(name))?;
         let lines = text.lines().enumerate().filter_map(|(at, line)| {
@@ -76,16 +99,16 @@ fn wanted() -> Result<Vec<(String, String, u64)>> {
         Ok(lines.collect())
     };
     let in_library = noted("kernels.c")?;
-    let wanted = noted("program.c")?.into_iter().map(|(line, said)| {
+    let wanted = noted(program)?.into_iter().map(|(line, said)| {
         let words: Vec<&str> = said.split(' ').collect();
         Ok(match words.as_slice() {
             ["itself", function, count] => {
-                (function.to_string(), format!("program.c:{line}"), count.parse()?)
+                (function.to_string(), format!("{program}:{line}"), count.parse()?)
             }
             [function, count] => {
                 let (at, _) =
                     in_library.iter().find(|(_, name)| name == function).context("it is never called")?;
-                (function.to_string(), format!("kernels.c:{at} (from program.c:{line})"), count.parse()?)
+                (function.to_string(), format!("kernels.c:{at} (from {program}:{line})"), count.parse()?)
             }
             _ => anyhow::bail!("{said}"),
         })

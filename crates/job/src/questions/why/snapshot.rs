@@ -504,18 +504,20 @@ pub struct Signature {
     pub bytes: Option<u64>,
     /// Hash of the type signature, if all members must specify the same; `None` otherwise or if unknown.
     pub types: Option<u64>,
+    /// An argument of a call on a window or file that all members must pass alike.
+    pub argument: Option<i64>,
 }
 
 /// What members may differ in, in order: members that differ in one part need not agree in later ones.
-pub const PARTS: [&str; 5] = [FUNCTION, "root", "operation", "size", "type signature"];
+pub const PARTS: [&str; 6] = [FUNCTION, "root", "operation", "size", "type signature", "argument"];
 
 /// The value one member specified for one of [`PARTS`].
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub enum Part<'a> {
     /// A function or an operation.
     Name(&'a str),
-    /// A root.
-    Root(i64),
+    /// A root, or another argument.
+    Argument(i64),
     /// Bytes, or a hash.
     Number(u64),
 }
@@ -526,9 +528,10 @@ impl Signature {
     pub fn part(&self, part: &str) -> Option<Part<'_>> {
         match part {
             FUNCTION => Some(Part::Name(&self.function)),
-            "root" => self.root.map(Part::Root),
+            "root" => self.root.map(Part::Argument),
             "operation" => self.op.as_deref().map(Part::Name),
             "size" => self.bytes.map(Part::Number),
+            "argument" => self.argument.map(Part::Argument),
             _ => self.types.map(Part::Number),
         }
     }

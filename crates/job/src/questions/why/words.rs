@@ -239,7 +239,7 @@ impl<'a> Words<'a> {
                 Some(data) => format!(" with {data} ({bytes} bytes)"),
                 None => format!(" with {bytes} bytes"),
             }),
-            "type signature" => collective.data.as_ref().map(|data| format!(" with {data}")),
+            "type signature" | "argument" => collective.data.as_ref().map(|data| format!(" with {data}")),
             _ => None,
         };
         let is = match of.iter().all(|one| self.call_of(*one, collective).is_some()) {

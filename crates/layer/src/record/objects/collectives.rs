@@ -17,35 +17,49 @@ use std::sync::atomic::Ordering;
 /// A thread enters a collective call on a window.
 #[inline(never)]
 pub fn on_window<A: Abi>(call: &Call<A>, win: A::Handle) {
-    number(call, tables::window::<A>(win).map(|record| (&record.collectives, &record.history)));
+    number(call, tables::window::<A>(win).map(|record| (&record.collectives, &record.history)), None);
+}
+
+/// Like [`on_window`], with an argument that must be the same on all members.
+#[inline(never)]
+pub fn on_window_with<A: Abi>(call: &Call<A>, win: A::Handle, argument: c_int) {
+    let record = tables::window::<A>(win).map(|record| (&record.collectives, &record.history));
+    number(call, record, Some(argument.into()));
 }
 
 /// Like [`on_window`], for a function that takes a pointer to the handle.
 pub fn on_window_at<A: Abi>(call: &Call<A>, win: *mut A::Handle) {
     let record = output(win).and_then(|win| tables::WINDOWS.find(win));
-    number(call, record.map(|record| (&record.collectives, &record.history)));
+    number(call, record.map(|record| (&record.collectives, &record.history)), None);
 }
 
 /// A thread enters a collective call on a file.
 #[inline(never)]
 pub fn on_file<A: Abi>(call: &Call<A>, file: usize) {
-    number(call, tables::file(file).map(|record| (&record.collectives, &record.history)));
+    number(call, tables::file(file).map(|record| (&record.collectives, &record.history)), None);
+}
+
+/// Like [`on_file`], with an argument that must be the same on all members.
+#[inline(never)]
+pub fn on_file_with<A: Abi>(call: &Call<A>, file: usize, argument: impl Into<i64>) {
+    let record = tables::file(file).map(|record| (&record.collectives, &record.history));
+    number(call, record, Some(argument.into()));
 }
 
 /// Like [`on_file`], for a function that takes a pointer to the handle.
 pub fn on_file_at<A: Abi>(call: &Call<A>, file: *mut usize) {
     let record = output(file).and_then(|file| tables::FILES.find(file));
-    number(call, record.map(|record| (&record.collectives, &record.history)));
+    number(call, record.map(|record| (&record.collectives, &record.history)), None);
 }
 
-fn number<A: Abi>(call: &Call<A>, record: Option<(&W64, &W64)>) {
+fn number<A: Abi>(call: &Call<A>, record: Option<(&W64, &W64)>, argument: Option<i64>) {
     let entered =
         record.map_or(0, |(count, _)| count.atomic().fetch_add(1, Ordering::Relaxed).wrapping_add(1));
     call.set_sequence(entered);
     let Some(scratch) = scratch::of(call) else { return };
     let known = recorder().zip(record);
     scratch.entered =
-        known.and_then(|(writer, (_, ring))| history::write_on_object(writer, call, ring, entered));
+        known.and_then(|(writer, (_, ring))| history::write_on_object(writer, call, ring, entered, argument));
 }
 
 /// A call on a window returns.

@@ -16,6 +16,7 @@ use crate::interpose::frame::{self, LookUp};
 use crate::interpose::tls::Tls;
 use crate::record::fortran_call_site::{self, bindings};
 use crate::record::local::{self, Local};
+use crate::record::modules;
 use crate::record::objects::lock::Guarded;
 use crate::record::objects::tables;
 use crate::record::objects::{handle_changes, table::Object};
@@ -335,6 +336,7 @@ fn make(thread: u64, place: &Place, object: u64) -> Option<&'static Site> {
         writer.lose(Loss::SITES, 1);
         return None;
     };
+    modules::list_owner(writer, place.from.wrapping_sub(1));
     site.from.set(place.from);
     site.object.set(object);
     site.least.set(u64::MAX);

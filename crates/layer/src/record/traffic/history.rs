@@ -51,18 +51,20 @@ pub fn write<A: Abi>(
     fill(entry, call, number, signed);
 }
 
-/// Records a collective call on a window or file, whose ring is `history`. Returns its entry, for
-/// [`object_left`].
+/// Records a collective call on a window or file, whose ring is `history`, and its argument that must be the same
+/// on all members, if it has one. Returns its entry, for [`object_left`].
 pub fn write_on_object<A: Abi>(
     writer: &'static Writer,
     call: &Call<A>,
     history: &W64,
     number: u64,
+    argument: Option<i64>,
 ) -> Option<&'static Entered> {
     rings::provide(writer, history);
     let at = history.get().checked_sub(1)?.checked_add(number % RING as u64)?;
     let entry = writer.record::<Entered>(SectionKind::COLLECTIVES, at)?;
     fill(entry, call, number, None);
+    entry.set_argument(argument);
     Some(entry)
 }
 

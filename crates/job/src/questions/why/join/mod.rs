@@ -462,6 +462,7 @@ impl<'a> Joiner<'a> {
             op: self.texts.known(&collective.op),
             bytes: collective.bytes,
             types: collective.types,
+            argument: collective.argument,
         };
         let comm = self.communicators.index(collective.comm)?;
         let (data, place) = (self.texts.known(&collective.data), self.texts.known(&collective.place));
