@@ -1,12 +1,14 @@
 //! Picks the one reason that explains what was observed, the most certain and most informative first.
 
 mod action;
+mod at_odds;
 mod buffered;
 mod creations;
 mod distance;
 mod elsewhere;
 mod even;
 mod fewer;
+mod fewer_received;
 mod left_out;
 mod misdirected;
 mod mismatch;
@@ -22,6 +24,7 @@ mod several;
 mod several_senders;
 mod skipped;
 mod step;
+mod strangers;
 mod stuck;
 mod taken;
 mod unanswered;
