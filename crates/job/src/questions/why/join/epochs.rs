@@ -3,8 +3,8 @@
 //!
 //! A process that accesses memory waits for every target that has not posted. One that has exposed its memory
 //! waits for every origin that has started and not completed. An origin that has not even started may have
-//! completed earlier, so if none has an open epoch, at least one of them has yet to start: all those that have never
-//! completed one on the window.
+//! completed earlier, so if none has an open epoch, at least one of them has yet to start, and it is one of those that have
+//! never completed one on the window, if there are such.
 //!
 //! One that waits in `MPI_Win_start` although all its targets have posted is a round ahead: it has completed the
 //! epoch for which they posted, and they must post again.
@@ -89,11 +89,8 @@ impl Joiner<'_> {
         }
         let what = format!("start and complete its access to {name} (MPI_Win_start, MPI_Win_complete)");
         let never = members.iter().filter(|(_, known)| known.completed == Some(false));
-        let never: Vec<Need> = never.map(|(by, _)| self.action(vec![*by], &what, Kind::RMA)).collect();
-        if !never.is_empty() {
-            return never;
-        }
-        let by = members.iter().map(|(by, _)| *by).collect();
+        let never: Vec<ProcessIndex> = never.map(|(by, _)| *by).collect();
+        let by = if never.is_empty() { members.iter().map(|(by, _)| *by).collect() } else { never };
         vec![self.action(by, &what, Kind::RMA)]
     }
 
