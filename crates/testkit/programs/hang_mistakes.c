@@ -129,6 +129,30 @@ static void listed_twice_by_one_side(void)
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
+/* scenario end_of_a_row_taken_for_a_ring 4 message-never-sent culprit 3 says rank 3 has sent rank 0 no message, but the others of */
+static void end_of_a_row_taken_for_a_ring(void)
+{
+    int left, right;
+    MPI_Comm row;
+    MPI_Cart_create(MPI_COMM_WORLD, 1, &size, (int[]){0}, 0, &row);
+    MPI_Cart_shift(row, 0, 1, &left, &right);
+    if (rank == 0)
+        left = size - 1;
+    for (int i = 0; i < STEPS; i++)
+        MPI_Sendrecv(&value, 1, MPI_INT, right, 1, &total, 1, MPI_INT, left, 1, row, MPI_STATUS_IGNORE);
+}
+
+/* scenario neither_root_nor_null 4 collective-mismatch culprit [1-3] says rank 0 was in MPI_Bcast with MPI_ROOT */
+static void neither_root_nor_null(void)
+{
+    int second = rank >= size / 2;
+    MPI_Comm half, both;
+    MPI_Comm_split(MPI_COMM_WORLD, second, rank, &half);
+    MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, second ? 0 : size / 2, 1, &both);
+    MPI_Bcast(&value, 1, MPI_INT, rank == 0 ? MPI_ROOT : 0, both); /* rank 1 must pass MPI_PROC_NULL */
+    MPI_Barrier(both);
+}
+
 SCENARIOS(S(row_begins_elsewhere), S(all_instead_of_row), S(step_counted_twice), S(solver_skipped),
           S(one_origin_never_starts), S(gathers_all_but_the_last), S(child_of_another_parent),
-          S(listed_twice_by_one_side))
+          S(listed_twice_by_one_side), S(end_of_a_row_taken_for_a_ring), S(neither_root_nor_null))

@@ -51,6 +51,7 @@ impl Case<'_> {
             .or_else(|| self.fewer_from_one(found))
             .or_else(|| self.fewer_received(found))
             .or_else(|| self.fewer_in_ring(found))
+            .or_else(|| self.silent_in_ring(found))
     }
 
     /// In a ring of receives, every rank has sent as many messages to the next as it has received from the one

@@ -22,6 +22,7 @@ mod probed;
 mod ring;
 mod several;
 mod several_senders;
+mod silent;
 mod skipped;
 mod step;
 mod strangers;
@@ -34,7 +35,7 @@ mod wrong_source;
 
 use super::blocked::{blocked, blocked_in};
 use super::evidence::{bounded, evidence};
-use super::failed::failed;
+use super::failed::{failed, first_look};
 use super::leftover::{cancelled, leftover};
 use super::matching::{self, Matched};
 use super::messages::Pairs;
@@ -148,6 +149,10 @@ pub fn verdict(first: &Snapshot, second: &Snapshot, seconds: f64) -> Verdict {
     seen.extend(leftover(&case.words, case.pairs(), &found, &reason.verdict));
     seen.extend(cancelled(&case.words, case.pairs(), &found));
     seen.extend(failed(&case.words, second, &found));
+    let next = match first_look(second, &found).filter(|_| reason.kind.is_problem()) {
+        Some(first) => format!("{first}; {}", reason.next),
+        None => reason.next,
+    };
     Verdict {
         schema: SCHEMA,
         verdict: reason.verdict,
@@ -163,7 +168,7 @@ pub fn verdict(first: &Snapshot, second: &Snapshot, seconds: f64) -> Verdict {
         not_seen: not_seen(&case.words, second),
         partial: false,
         looked_s: seconds,
-        next: reason.next,
+        next,
     }
 }
 

@@ -254,3 +254,24 @@ fn a_rank_that_receives_from_all_senders_but_one_has_left_that_one_out() {
     assert_eq!(said.kind, Kind::DEADLOCK, "{}", said.verdict);
     assert!(said.verdict.contains("rank 3 has skipped it, or goes round once more"), "{}", said.verdict);
 }
+
+#[test]
+fn a_rank_of_a_shift_that_sends_nothing_along_the_ring_is_named() {
+    // Rank 0 takes rank 3 for its neighbor, which is the end of a row.
+    let shift = |sent: [u64; 4]| {
+        let mut scene = Scene::of(4);
+        for rank in 0..4_u32 {
+            let (before, next) = ((rank + 3) % 4, (rank + 1) % 4);
+            scene.receive(rank, Peer::One(before), 7);
+            let messaging = scene.process(rank).messaging.get_or_insert_default();
+            messaging.sent_to = vec![(WORLD, next, sent[rank as usize])];
+            messaging.received_from = vec![(WORLD, before, sent[before as usize])];
+        }
+        look(&scene)
+    };
+    let said = shift([1, 2, 3, 0]);
+    assert_eq!(said.kind, Kind::MESSAGE_NEVER_SENT, "{}", said.verdict);
+    assert!(said.verdict.contains("rank 3 has sent rank 0 no message"), "{}", said.verdict);
+    assert_eq!(said.culprits.iter().map(|one| one.ranks.to_string()).collect::<Vec<_>>(), ["3", "0"]);
+    assert_eq!(shift([1, 2, 2, 0]).kind, Kind::DEADLOCK);
+}
