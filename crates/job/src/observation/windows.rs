@@ -3,13 +3,17 @@
 use super::communicators::Communicators;
 use crate::model::rank::Rank;
 use mpi_abi::ObjectKind;
-use mpiscope_image::layout::{SectionKind, Words};
+use mpiscope_image::layout::{Loss, SectionKind, Words};
 use mpiscope_image::objects::{self, Epoch, LOCK_EXCLUSIVE, Life};
+use mpiscope_image::sites::{SEVERAL, Site};
 use mpiscope_image::{Image, Source, W64};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 
 /// Maximum number of windows and of locks read per process.
 const MOST: u64 = 1 << 12;
+/// Maximum number of call-site records read.
+const MOST_SITES: u64 = 1 << 14;
 /// Maximum number of group members read.
 const MOST_MEMBERS: usize = 1 << 20;
 
@@ -32,6 +36,9 @@ pub struct Window {
     /// World ranks that may access its memory in the epoch of `MPI_Win_post`.
     #[serde(default)]
     pub post: Option<Group>,
+    /// Whether it has ever completed an access epoch (`MPI_Win_complete`); `None` if that is not known.
+    #[serde(default)]
+    pub completed: Option<bool>,
     /// Source line of its last synchronization.
     pub place: Option<String>,
 }
@@ -81,7 +88,8 @@ pub fn read<S: Source>(rank: &Rank<'_, S>, communicators: &Communicators) -> Vec
     let records =
         (0..table.len().min(MOST)).filter_map(|index| image.get::<objects::Window>(&table, index).ok());
     let there = |window: &objects::Window| [Life::LIVE, Life::MARKED].contains(&Life(window.head.life.get()));
-    let live = records.map(|record| record.value).filter(there);
+    let live: Vec<objects::Window> = records.map(|record| record.value).filter(there).collect();
+    let known = if live.is_empty() { None } else { Some(Completed::read(rank)) };
     let window = |window: objects::Window| {
         let locks = image.words(&window.locks, MOST as usize).unwrap_or_default();
         let lock = |word: u64| Lock { target: word as u32, exclusive: word & LOCK_EXCLUSIVE != 0 };
@@ -95,12 +103,51 @@ pub fn read<S: Source>(rank: &Rank<'_, S>, communicators: &Communicators) -> Vec
             all: epochs & Epoch::LOCK_ALL.0 != 0,
             start: group(image, &window.start_group, &window.start_members),
             post: group(image, &window.post_group, &window.post_members),
+            completed: known.as_ref().and_then(|known| known.on(window.head.uid.get())),
             place: Some(window.last_sync_from.get())
                 .filter(|from| *from != 0)
                 .and_then(|from| rank.place(from)),
         }
     };
-    live.map(window).collect()
+    live.into_iter().map(window).collect()
+}
+
+/// The windows on which a process has completed an access epoch.
+struct Completed {
+    windows: BTreeSet<u64>,
+    /// Whether its records are complete.
+    all: bool,
+}
+
+impl Completed {
+    fn read<S: Source>(rank: &Rank<'_, S>) -> Self {
+        let image = rank.image();
+        let table = image.table::<Site>(SectionKind::SITES).unwrap_or_default();
+        let sites = (0..table.len().min(MOST_SITES)).map(|index| image.get::<Site>(&table, index));
+        let mut windows = BTreeSet::new();
+        let mut all = table.len() <= MOST_SITES
+            && !Loss::SITES.name().is_some_and(|name| rank.process().losses.contains_key(name));
+        for site in sites {
+            let Ok(site) = site.map(|record| record.value) else {
+                all = false;
+                continue;
+            };
+            let known = site.function.get().checked_sub(1).and_then(|id| rank.process().functions.get(id));
+            if site.count.get() > 0 && known.is_some_and(|known| known.base == "MPI_Win_complete") {
+                let object = site.object.get();
+                all &= object != SEVERAL;
+                windows.insert(object);
+            }
+        }
+        Self { windows, all }
+    }
+
+    fn on(&self, window: u64) -> Option<bool> {
+        match self.windows.contains(&window) {
+            true => Some(true),
+            false => self.all.then_some(false),
+        }
+    }
 }
 
 /// The group of an epoch; `None` if there is no epoch or its group is unknown.

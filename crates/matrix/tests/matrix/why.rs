@@ -37,7 +37,7 @@ const LOOKS: usize = 4;
 /// The kinds of verdict allowed for correct programs.
 const HARMLESS: [&str; 3] = ["running", "slow", "finished"];
 
-static SOURCES: [Source; 15] = [
+static SOURCES: [Source; 16] = [
     Source::c("hang.c"),
     Source::c("hang_more.c"),
     Source::c("hang_requests.c"),
@@ -49,6 +49,7 @@ static SOURCES: [Source; 15] = [
     Source::c("hang_several.c"),
     Source::c("hang_wrong_ranks.c"),
     Source::c("hang_rounds.c"),
+    Source::c("hang_mistakes.c"),
     Source { file: "hang_mpi4.c", needs: Needs::Mpi4Parts },
     Source { file: "hang_mpif.f90", needs: Needs::Fortran },
     Source { file: "hang_f08.f90", needs: Needs::F08 },

@@ -84,6 +84,9 @@ impl<'a> Mismatch<'a> {
         if let Some(at) = self.unbalancing().or_else(|| self.of_two_roots()) {
             return self.groups.get(at..=at).unwrap_or_default();
         }
+        if let Some(others) = self.but_the_root() {
+            return others;
+        }
         match self.groups.as_slice() {
             [(_, most), others @ ..] if others.first().is_some_and(|(_, next)| next.len() < most.len()) => {
                 others
@@ -99,6 +102,14 @@ impl<'a> Mismatch<'a> {
             root == Some(RootBetween::Myself) && ranks.len() > 1
         };
         self.groups.iter().position(claims)
+    }
+
+    /// On an intercommunicator: all but the only member that claims to be the root, if its group comes last. It is
+    /// the others that must agree with it.
+    fn but_the_root(&self) -> Option<&[(&'a Collective, Vec<ProcessIndex>)]> {
+        let ((last, _), others) = self.groups.split_last().filter(|_| self.difference == "root")?;
+        let root = last.signature.between.is_some_and(|between| between.root == RootBetween::Myself);
+        (root && !others.is_empty()).then_some(others)
     }
 
     /// Returns the members that have freed the object while others use it, unless most members freed it under the

@@ -9,6 +9,18 @@ use super::words::Words;
 use crate::observation::did_not_return;
 use std::collections::BTreeMap;
 
+/// Returns what to look at first if stuck processes went on after an error.
+pub fn first_look(snapshot: &Snapshot, blocked: &Blocked) -> Option<String> {
+    let stuck = blocked.stuck().filter_map(|index| snapshot.processes.get(index as usize));
+    let mut failed = stuck.flat_map(|process| &process.failed);
+    let one = failed.find(|one| matches!(one.outcome, Outcome::WentOn | Outcome::Short))?;
+    let at = one.place.as_ref().map_or_else(String::new, |place| format!(" at {place}"));
+    Some(format!(
+        "first look at the error of {}{at} ({}), after which the program went on",
+        one.function, one.error
+    ))
+}
+
 /// Returns one line for each place and error, those with the most processes first.
 pub fn failed(words: &Words<'_>, snapshot: &Snapshot, blocked: &Blocked) -> Vec<Evidence> {
     let mut lines: BTreeMap<&Failed, Vec<ProcessIndex>> = BTreeMap::new();

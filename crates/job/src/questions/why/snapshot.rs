@@ -134,7 +134,7 @@ impl UnequalCreation {
     }
 }
 
-/// A topology neighbor known to only one side.
+/// A topology neighbor known to only one side, or listed more often there.
 #[derive(Debug, Clone)]
 pub struct OneSided {
     #[allow(missing_docs)]
@@ -145,6 +145,10 @@ pub struct OneSided {
     pub of: ProcessIndex,
     /// Whether the process that knows the neighbor receives its data; otherwise it sends its own.
     pub gets: bool,
+    /// How often it lists the neighbor.
+    pub times: usize,
+    /// How often the neighbor lists it.
+    pub back: usize,
 }
 
 /// A communicator, shared by all its members.
@@ -406,6 +410,9 @@ pub enum Need {
         kind: super::Kind,
     },
 }
+
+/// What a process that holds a lock must do begins with this.
+pub const RELEASE: &str = "release ";
 
 /// A sent message.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,6 +1,7 @@
 //! The pairs of call sites seen so far, and the address that represents each.
 
 use crate::base::image;
+use crate::record::modules;
 use mpiscope_image::call_path::{self, CallPath};
 use mpiscope_image::layout::{Loss, SectionKind};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -59,6 +60,9 @@ fn add(site: u64, caller: u64) -> u64 {
         return address;
     }
     let Some(writer) = image::writer() else { return site };
+    for code in [site, caller] {
+        modules::list_owner(writer, code.wrapping_sub(1));
+    }
     let free = slots(site, caller).find(|slot| slot.address.load(Ordering::Relaxed) == 0);
     let made =
         free.and_then(|slot| Some((slot, writer.new_record::<CallPath>(SectionKind::CALL_PATHS, FIRST)?)));

@@ -1,6 +1,5 @@
 //! The owner of the code at an address.
 
-use crate::base::image;
 use crate::record::{modules, process};
 use mpi_abi::binding;
 use std::sync::{Mutex, PoisonError};
@@ -30,17 +29,14 @@ impl Owner {
 /// Directories with libraries, in the order of their first use.
 static DIRECTORIES: Mutex<Vec<Vec<u8>>> = Mutex::new(Vec::new());
 
-/// Returns the owner of the code before a return address, whose file is listed in the image if it is a new one.
+/// Returns the owner of the code before a return address.
 #[cold]
 pub fn of(address: u64) -> Owner {
     let at = address.wrapping_sub(1);
     let (mut owner, mut is_first) = (Owner::UNKNOWN, true);
-    modules::visit(&mut |bias, code, path| {
+    modules::visit(&mut |_, code, path| {
         if code.contains(&at) {
             owner = if is_first { Owner::PROGRAM } else { of_library(path) };
-            if let Some(writer) = image::writer() {
-                modules::add(writer, bias, code, path);
-            }
         }
         is_first = false;
     });

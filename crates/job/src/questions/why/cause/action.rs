@@ -4,8 +4,12 @@
 use super::{Case, Reason};
 use crate::questions::why::blocked::Blocked;
 use crate::questions::why::cycle;
-use crate::questions::why::snapshot::{Need, Process, ProcessIndex};
+use crate::questions::why::snapshot::{Need, Process, ProcessIndex, RELEASE};
 use crate::questions::why::words::{place, ranks, verb};
+
+/// Advice if ranks that hold locks wait for those of each other.
+const IN_ONE_ORDER: &str =
+    "request the locks in the same order on all ranks, or release one before requesting the next";
 
 impl Case<'_> {
     /// A stuck process needs one of certain processes to act. What it must do itself explains more than what
@@ -39,7 +43,9 @@ impl Case<'_> {
         let alike = found.stuck().filter(|one| self.process(*one).is_some_and(same));
         let waiting = self.words.members(alike);
         let each_other = by == [first] && self.waits_for_action(first, stuck);
+        let ring = cycle::cycle(self.snapshot, found);
         let next = match (by, each_other) {
+            _ if ring.len() > 1 && self.all_wait_for_locks(&ring) => IN_ONE_ORDER,
             (_, true) => "compare what these two ranks pass to these calls",
             ([_], _) => "look at what that rank waits for",
             _ => "look at what those ranks wait for",
@@ -55,8 +61,15 @@ impl Case<'_> {
         let mut reason = Reason::new(*kind, verdict, next);
         reason.culprits.extend(self.culprits(by.iter().copied()));
         reason.culprits.extend(each_other.then(|| self.culprit(stuck)));
-        reason.cycle = cycle::cycle(self.snapshot, found);
+        reason.cycle = ring;
         Some(reason)
+    }
+
+    /// Whether each of these processes waits for others to release a lock.
+    fn all_wait_for_locks(&self, ring: &[ProcessIndex]) -> bool {
+        let lock = |need: &Need| matches!(need, Need::Action { what, .. } if what.starts_with(RELEASE));
+        let waits = |one| self.process(one).is_some_and(|process| needs_of(process).any(lock));
+        ring.iter().all(|one| waits(*one))
     }
 
     /// Whether a process waits for a certain other one to act.

@@ -25,13 +25,13 @@ const ALIKE: usize = 2;
 const NEXT: &str = "look for the branch of the program in which that rank skips the send to the waiting rank";
 
 /// A rank that has sent one message fewer to the waiting rank than to others.
-struct Fewer {
+pub(super) struct Fewer {
     /// Number of messages sent to the waiting rank.
-    count: u64,
+    pub(super) count: u64,
     /// Those that it has sent one more to.
     to: Vec<ProcessIndex>,
     /// Ranks that have sent the same number to all of their partners; none if only the sender sends.
-    alike: BTreeSet<ProcessIndex>,
+    pub(super) alike: BTreeSet<ProcessIndex>,
 }
 
 /// A receive from any rank, and the rank that has sent one message fewer than all others.
@@ -49,7 +49,9 @@ impl Case<'_> {
         self.fewer_to_one(found)
             .or_else(|| self.unanswered(found))
             .or_else(|| self.fewer_from_one(found))
+            .or_else(|| self.fewer_received(found))
             .or_else(|| self.fewer_in_ring(found))
+            .or_else(|| self.silent_in_ring(found))
     }
 
     /// In a ring of receives, every rank has sent as many messages to the next as it has received from the one
@@ -117,7 +119,7 @@ impl Case<'_> {
 
     /// Whether a process has not got to its send, because it waits for a message of a third process or for the
     /// receipt of one by it.
-    fn held_up(&self, by: ProcessIndex, waits: ProcessIndex) -> bool {
+    pub(super) fn held_up(&self, by: ProcessIndex, waits: ProcessIndex) -> bool {
         self.missing(by).any(|one| one.by != waits)
     }
 
@@ -192,6 +194,9 @@ impl Case<'_> {
         if all.any(|(_, other)| (other.by, other.waits) != (one.by, one.waits)) {
             return None;
         }
+        if let Some(reason) = self.strangers(&one, &fewer) {
+            return Some(Reason { cycle: cycle::cycle(self.snapshot, found), ..reason });
+        }
         let (waits, by) = (self.words.rank(one.waits), self.words.rank(one.by));
         let to = self.words.members(fewer.to);
         let each = if to.len() == 1 { "" } else { "each of " };
@@ -260,7 +265,7 @@ fn evenly(process: &Process, comm: CommIndex) -> Option<u64> {
     (!process.lost && sent.all(|count| count == first)).then_some(first)
 }
 
-fn messages(count: u64) -> String {
+pub(super) fn messages(count: u64) -> String {
     match count {
         0 => "no message".to_owned(),
         1 => "1 message".to_owned(),

@@ -1,12 +1,14 @@
 //! Picks the one reason that explains what was observed, the most certain and most informative first.
 
 mod action;
+mod at_odds;
 mod buffered;
 mod creations;
 mod distance;
 mod elsewhere;
 mod even;
 mod fewer;
+mod fewer_received;
 mod left_out;
 mod misdirected;
 mod mismatch;
@@ -20,8 +22,10 @@ mod probed;
 mod ring;
 mod several;
 mod several_senders;
+mod silent;
 mod skipped;
 mod step;
+mod strangers;
 mod stuck;
 mod taken;
 mod unanswered;
@@ -31,7 +35,7 @@ mod wrong_source;
 
 use super::blocked::{blocked, blocked_in};
 use super::evidence::{bounded, evidence};
-use super::failed::failed;
+use super::failed::{failed, first_look};
 use super::leftover::{cancelled, leftover};
 use super::matching::{self, Matched};
 use super::messages::Pairs;
@@ -145,6 +149,10 @@ pub fn verdict(first: &Snapshot, second: &Snapshot, seconds: f64) -> Verdict {
     seen.extend(leftover(&case.words, case.pairs(), &found, &reason.verdict));
     seen.extend(cancelled(&case.words, case.pairs(), &found));
     seen.extend(failed(&case.words, second, &found));
+    let next = match first_look(second, &found).filter(|_| reason.kind.is_problem()) {
+        Some(first) => format!("{first}; {}", reason.next),
+        None => reason.next,
+    };
     Verdict {
         schema: SCHEMA,
         verdict: reason.verdict,
@@ -160,7 +168,7 @@ pub fn verdict(first: &Snapshot, second: &Snapshot, seconds: f64) -> Verdict {
         not_seen: not_seen(&case.words, second),
         partial: false,
         looked_s: seconds,
-        next: reason.next,
+        next,
     }
 }
 

@@ -14,9 +14,16 @@ impl Case<'_> {
             true => ("source", "destination"),
             false => ("destination", "source"),
         };
+        let lists = match (first.times, first.back) {
+            (_, 0) => format!("has rank {of} as a {its}; rank {of} does not have rank {knows} as a {others}"),
+            (more, fewer) => format!(
+                "has rank {of} as a {its} {}; rank {of} has rank {knows} as a {others} {}",
+                times(more),
+                times(fewer)
+            ),
+        };
         let verdict = format!(
-            "collective mismatch (neighbors) on {}: rank {knows} is {}, and has rank {of} as a {its}; rank {of} does not \
-             have rank {knows} as a {others}",
+            "collective mismatch (neighbors) on {}: rank {knows} is {}, and {lists}",
             self.words.comm(first.comm),
             self.words.activity(first.knows),
         );
@@ -25,5 +32,13 @@ impl Case<'_> {
         let about = vec![first.knows, first.of];
         let reason = Reason { about, ..Reason::new(Kind::COLLECTIVE_MISMATCH, verdict, next) };
         Some(reason.blaming(self.culprit(first.knows)).blaming(self.culprit(first.of)))
+    }
+}
+
+fn times(count: usize) -> String {
+    match count {
+        1 => "once".to_owned(),
+        2 => "twice".to_owned(),
+        _ => format!("{count} times"),
     }
 }

@@ -288,7 +288,16 @@ impl Case<'_> {
         for (from, to) in pairs(ring) {
             self.needs(from, to).for_each(|need| links.add(need));
         }
-        links.advice()
+        let exchanges = |rank: &ProcessIndex| {
+            let call = self.process(*rank).and_then(|process| process.calls().next());
+            call.is_some_and(|call| call.function.starts_with("MPI_Sendrecv"))
+        };
+        match links.receives && ring.iter().all(exchanges) {
+            true => {
+                "compare the ranks that these calls send to and receive from: one does not send to the rank that waits for it"
+            }
+            false => links.advice(),
+        }
     }
 }
 

@@ -5,12 +5,13 @@
 //! round. Both look alike from within the ring: what tells them apart is where the other members of the
 //! communicator are. Numbers alone do not convict a rank that waits for a message, as the message may just as well
 //! have been left out: it must also be ahead of the others, in that it has sent something that they do not receive,
-//! or the rank that it waits for must be in step with others.
+//! or the rank that it waits for must be in step with others. A rank that waits for the receipt of a message is ahead if
+//! it has sent one more than others have.
 
 use super::Case;
 use super::left_out::Missing;
 use crate::questions::why::collectives;
-use crate::questions::why::snapshot::{Collective, CommIndex, Need, Process, ProcessIndex};
+use crate::questions::why::snapshot::{Collective, CommIndex, Process, ProcessIndex};
 use crate::questions::why::words::{place, ranks, verb};
 use std::collections::{BTreeMap, HashSet};
 
@@ -152,9 +153,19 @@ impl Case<'_> {
         let left = |one: &ProcessIndex| self.is_left_over(missing.waits, *one, missing.comm);
         let own = self.count_sent(missing.waits, missing);
         let others = self.sent_by_others(sides, missing);
+        if !missing.sends {
+            // The message that is not received counts.
+            let most = others.iter().map(|(_, count)| *count).max();
+            return most.or_else(|| self.most_sent(sides, missing.comm)).is_some_and(|most| own > most);
+        }
         let first = own == 0 || others.iter().all(|(_, count)| *count <= own);
-        let sends = matches!(missing.need, Need::Receiver(_));
-        first && (sends || left(&missing.by) || sides.inside.iter().take(MOST_COMPARED).any(left))
+        first && (left(&missing.by) || sides.inside.iter().take(MOST_COMPARED).any(left))
+    }
+
+    /// The largest number of messages that a member in the collective has sent to one rank.
+    fn most_sent(&self, sides: &Sides, comm: CommIndex) -> Option<u64> {
+        let inside = sides.inside.iter().take(MOST_COMPARED).filter_map(|one| self.process(*one));
+        inside.flat_map(|process| process.sent_to(comm)).map(|(_, count)| count).max()
     }
 
     /// Whether the awaited rank has left nothing out, as far as can be seen.

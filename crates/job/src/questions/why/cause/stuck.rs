@@ -1,6 +1,6 @@
 //! Some processes can never go on.
 
-use super::distance::distance;
+use super::distance::{OTHER_SENDER, distance};
 use super::left_out::SEVERAL;
 use super::{Case, Reason, WHY_GONE};
 use crate::questions::why::blocked::Blocked;
@@ -17,7 +17,7 @@ use std::collections::HashSet;
 pub(super) const MOST_COMPARED: usize = 256;
 /// A message that differs by at most this much from the awaited one was meant for it: it comes from the
 /// awaited sender, and only the tag or the communicator differs.
-const MEANT_FOR_IT: u8 = 2;
+pub(super) const MEANT_FOR_IT: u8 = 2;
 
 /// Advice if a rank is in `MPI_Finalize` or past it.
 const LEFT_EARLY: &str =
@@ -154,7 +154,13 @@ impl Case<'_> {
                 )
             }
         };
+        let odd = self.at_odds_with_two(found, (receiver, sender));
+        let verdict = odd.as_ref().map_or(verdict.clone(), |(_, also)| format!("{verdict}{also}"));
         let reason = Reason::new(Kind::MESSAGE_NEVER_SENT, verdict, next);
+        if let Some((odd, _)) = odd {
+            let cycle = cycle::cycle(self.snapshot, found);
+            return Some(Reason { cycle, ..reason.blaming(self.culprit(odd)) });
+        }
         // If the message came from another sender, the named one is the least suspect.
         let two = match receive.matches.from {
             Peer::One(from) if from != sender => [receiver, sender],
@@ -216,6 +222,12 @@ impl Case<'_> {
             let left = all.filter(|(_, message)| !self.pairs().is_matched(message));
             for sent in left.take(MOST_COMPARED) {
                 let distance = distance(receive, *sent).filter(|distance| *distance <= most);
+                // What keeps the named sender from sending explains more than what another one sent.
+                let explained = |from: ProcessIndex| self.held_up(from, receiver);
+                let distance = distance.filter(|distance| {
+                    *distance < OTHER_SENDER
+                        || !matches!(receive.matches.from, Peer::One(from) if explained(from))
+                });
                 if let Some(distance) = distance
                     && best.as_ref().is_none_or(|(least, _)| distance < *least)
                 {

@@ -3,7 +3,8 @@
 //!
 //! A process that accesses memory waits for every target that has not posted. One that has exposed its memory
 //! waits for every origin that has started and not completed. An origin that has not even started may have
-//! completed earlier, so if none has an open epoch, at least one of them has yet to start.
+//! completed earlier, so if none has an open epoch, at least one of them has yet to start, and it is one of those that have
+//! never completed one on the window, if there are such.
 //!
 //! One that waits in `MPI_Win_start` although all its targets have posted is a round ahead: it has completed the
 //! epoch for which they posted, and they must post again.
@@ -86,8 +87,10 @@ impl Joiner<'_> {
         if !needs.is_empty() || members.is_empty() {
             return needs;
         }
-        let by = members.iter().map(|(by, _)| *by).collect();
         let what = format!("start and complete its access to {name} (MPI_Win_start, MPI_Win_complete)");
+        let never = members.iter().filter(|(_, known)| known.completed == Some(false));
+        let never: Vec<ProcessIndex> = never.map(|(by, _)| *by).collect();
+        let by = if never.is_empty() { members.iter().map(|(by, _)| *by).collect() } else { never };
         vec![self.action(by, &what, Kind::RMA)]
     }
 
@@ -113,4 +116,60 @@ fn has_posted(known: &Window, rank: u32) -> bool {
 
 fn lasts(call: &Call) -> bool {
     call.age_s.is_some_and(|age_s| age_s >= SOON)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::observation::windows::{Group, Window};
+    use crate::observation::{Call, Communicator, Need, Observation, Stage, Thread};
+    use crate::questions::why::{Verdict, snapshot, verdict};
+
+    /// Rank 2 has posted for ranks 0 and 1, which have freed the window or wait for that; `completed` tells which of
+    /// them are known to have completed an epoch.
+    fn exposed(completed: [Option<bool>; 2]) -> Verdict {
+        let rank = |rank: u32, need: Need, window: Window| {
+            let world = Communicator {
+                identity: 7,
+                rank,
+                size: 3,
+                members: Some(vec![0, 1, 2]),
+                ..Communicator::default()
+            };
+            let call = Call { function: "MPI_Win".into(), needs: vec![need], ..Call::default() };
+            Observation {
+                world: "w".into(),
+                rank: Some(rank),
+                size: Some(3),
+                stage: Stage::Running,
+                communicators: vec![world],
+                windows: vec![Window { identity: 9, comm: 7, name: "w".into(), ..window }],
+                threads: vec![Thread { call: Some(call), ..Thread::default() }],
+                ..Observation::default()
+            }
+        };
+        let waits =
+            Need::Message(crate::observation::Receive { comm: 7, from: Some(2), ..Default::default() });
+        let [first, second] = completed.map(|completed| Window { completed, ..Window::default() });
+        let post = Some(Group::Ranks(vec![0, 1]));
+        let epoch = Need::Epoch { window: 9, access: false, name: "window w".into() };
+        let job = [
+            rank(0, waits.clone(), first),
+            rank(1, waits, second),
+            rank(2, epoch, Window { post, ..Window::default() }),
+        ];
+        let job = snapshot(&job, "unseen");
+        verdict(&job, &job, 1.0)
+    }
+
+    #[test]
+    fn an_origin_that_has_never_completed_an_epoch_is_the_one_that_must_start() {
+        let named = |completed| {
+            let said = exposed(completed);
+            let of = |one: &crate::questions::why::Culprit| one.ranks.to_string();
+            said.culprits.iter().map(of).collect::<Vec<_>>()
+        };
+        assert_eq!(named([Some(true), Some(false)]), ["1"]);
+        assert_eq!(named([Some(true), Some(true)]), ["0", "1"], "either may have one more to go");
+        assert_eq!(named([None, None]), ["0", "1"]);
+    }
 }

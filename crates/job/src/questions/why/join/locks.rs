@@ -4,7 +4,7 @@
 use super::{Joiner, Observation, Slot, observation};
 use crate::observation::windows::{Lock, Window};
 use crate::questions::why::Kind;
-use crate::questions::why::snapshot::{Need, ProcessIndex};
+use crate::questions::why::snapshot::{Need, ProcessIndex, RELEASE};
 
 impl<'a> Joiner<'a> {
     /// The lock of a member's memory: its holder must release it. A process may hold it itself and ask for it
@@ -23,7 +23,7 @@ impl<'a> Joiner<'a> {
             let at = known.place.as_ref().map_or_else(String::new, |place| format!(" of {place}"));
             let of = of.and_then(|index| self.slots.get(index as usize));
             let of = of.map_or(target, |(_, rank, _)| *rank);
-            format!("release its {how} lock{at} on the memory of rank {of} in {name}")
+            format!("{RELEASE}its {how} lock{at} on the memory of rank {of} in {name}")
         };
         if let Some((own, mine)) = mine.and_then(|mine| mine.lock(target).zip(Some(mine))).filter(|_| asks) {
             return self.action(vec![self.me], &release(own, mine), Kind::RMA);

@@ -1,9 +1,10 @@
 //! Topologies that two members know differently: one sends data to a process that does not expect it, or
-//! waits for a process that sends none.
+//! waits for a process that sends none, or fewer than it lists.
 
 use super::{Slot, communicators::Communicators};
 use crate::observation::{Communicator, Need, Observation};
 use crate::questions::why::snapshot::{OneSided, ProcessIndex};
+use std::collections::BTreeMap;
 
 /// Returns neighbors known to only one side, for processes in a collective of their topology.
 pub fn one_sided(slots: &[Slot<'_>], communicators: &Communicators) -> Vec<OneSided> {
@@ -19,13 +20,15 @@ pub fn one_sided(slots: &[Slot<'_>], communicators: &Communicators) -> Vec<OneSi
         let Some(comm) = communicators.index(mine.identity) else { continue };
         let mut look =
             |ranks: &Option<Vec<u32>>, theirs: fn(&Communicator) -> &Option<Vec<u32>>, gets: bool| {
-                for rank in ranks.iter().flatten() {
-                    let Some((peer, there)) = other(slots, communicators, (me, seen), (mine.identity, *rank))
+                for (rank, times) in counted(ranks.iter().flatten()) {
+                    let Some((peer, there)) = other(slots, communicators, (me, seen), (mine.identity, rank))
                     else {
                         continue;
                     };
-                    if theirs(there).as_ref().is_some_and(|known| !known.contains(&mine.rank)) {
-                        found.push(OneSided { comm, knows: me, of: peer, gets });
+                    let Some(known) = theirs(there) else { continue };
+                    let back = known.iter().filter(|one| **one == mine.rank).count();
+                    if back < times {
+                        found.push(OneSided { comm, knows: me, of: peer, gets, times, back });
                     }
                 }
             };
@@ -33,6 +36,15 @@ pub fn one_sided(slots: &[Slot<'_>], communicators: &Communicators) -> Vec<OneSi
         look(&mine.destinations, |there| &there.sources, false);
     }
     found
+}
+
+/// Returns each rank once, with the number of times that it is listed.
+fn counted<'r>(ranks: impl Iterator<Item = &'r u32>) -> BTreeMap<u32, usize> {
+    let mut counts = BTreeMap::new();
+    for rank in ranks {
+        *counts.entry(*rank).or_default() += 1;
+    }
+    counts
 }
 
 fn on(seen: &Observation, identity: u64) -> Option<&Communicator> {

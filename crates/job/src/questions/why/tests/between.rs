@@ -53,3 +53,13 @@ fn groups_that_disagree_on_the_root_are_a_mismatch_that_lists_each_root() {
     said([OfOthers(0), OfOthers(0), OfOthers(0), OfOthers(0)]);
     said([AnotherOfMine, Myself, OfOthers(1), AnotherOfMine]);
 }
+
+#[test]
+fn the_only_root_is_not_blamed_for_what_the_others_passed() {
+    let blamed = |roots| {
+        let said = broadcast(roots);
+        said.culprits.iter().map(|one| one.ranks.to_string()).collect::<Vec<_>>()
+    };
+    assert_eq!(blamed([Myself, OfOthers(0), OfOthers(0), OfOthers(0)]), ["[1-3]"]);
+    assert_eq!(blamed([AnotherOfMine, Myself, AnotherOfMine, AnotherOfMine]), ["[0,2-3]"]);
+}

@@ -132,3 +132,34 @@ fn in_a_ring_of_collectives_the_only_rank_that_all_others_wait_for_is_named() {
     }
     assert_eq!(blamed(&look(&scene)).len(), 2);
 }
+
+#[test]
+fn a_rank_whose_group_is_still_at_the_line_of_its_call_made_it_on_another_communicator() {
+    // Ranks 2 and 3 share a row; rank 3 passes the communicator of all in their place.
+    let mut scene = Scene::of(4);
+    let row = communicator(&mut scene, "\"row\"", &[2, 3], None);
+    for rank in [0, 1] {
+        is_in(&mut scene, rank, 0, "a.c:8");
+    }
+    is_in(&mut scene, 3, 0, "a.c:7");
+    is_in(&mut scene, 2, row, "a.c:7");
+    let said = look(&scene);
+    assert_eq!((said.kind, blamed(&said)), (Kind::DEADLOCK, vec!["3".to_owned()]), "{}", said.verdict);
+    let wanted = "; rank 3 called MPI_Bcast at a.c:7 on WORLD instead of \"row\"";
+    assert!(said.verdict.ends_with(wanted), "{}", said.verdict);
+}
+
+#[test]
+fn a_call_at_another_line_is_not_taken_for_the_same_call_on_another_communicator() {
+    let mut scene = Scene::of(4);
+    let copy = communicator(&mut scene, "\"solver\"", &[0, 1, 2, 3], None);
+    for rank in [0, 1, 3] {
+        is_in(&mut scene, rank, copy, "a.c:7");
+    }
+    is_in(&mut scene, 2, 0, "a.c:9");
+    let said = look(&scene);
+    assert_eq!((said.kind, blamed(&said)), (Kind::DEADLOCK, vec!["2".to_owned()]), "{}", said.verdict);
+    let wanted = "; rank 2 called MPI_Bcast at a.c:9 on WORLD instead of MPI_Bcast at a.c:7 on \"solver\"";
+    assert!(said.verdict.ends_with(wanted), "{}", said.verdict);
+    assert!(said.next.contains("skips a collective"), "{}", said.next);
+}

@@ -197,3 +197,81 @@ fn the_rank_that_did_not_pass_on_what_it_received_is_named_in_a_ring() {
         assert_eq!(ring(even).kind, Kind::DEADLOCK, "{even:?}");
     }
 }
+
+/// Rank 1 has sent rank 2 a message and waits for one; they have no other dealings, and all else is even.
+fn strangers(neighbors: &[(ProcessIndex, &[ProcessIndex])]) -> Verdict {
+    let mut scene = Scene::of(neighbors.len() as u32);
+    for (rank, of) in neighbors {
+        let messaging = scene.process(*rank).messaging.get_or_insert_default();
+        messaging.sent_to = of.iter().map(|other| (WORLD, *other, 1)).collect();
+        if *rank != 1 {
+            scene.collective(*rank, "MPI_Allreduce", 1);
+        }
+    }
+    scene.sent(1, 2, 7).receive(1, Peer::One(2), 7);
+    look(&scene)
+}
+
+#[test]
+fn of_two_ranks_only_one_of_which_takes_the_other_for_a_neighbor_either_may_be_wrong() {
+    let culprits = |said: &Verdict| said.culprits.iter().map(|one| one.ranks.to_string()).collect::<Vec<_>>();
+    // A row and its ends: ranks 1 and 2 belong to different rows.
+    let said =
+        strangers(&[(0, &[1, 3]), (1, &[0, 2, 4]), (2, &[3, 5]), (3, &[0, 2]), (4, &[1, 5]), (5, &[2, 4])]);
+    assert_eq!(said.kind, Kind::MESSAGE_NEVER_SENT, "{}", said.verdict);
+    let wanted = "rank 1 has sent rank 2 a message, but rank 2 has neither received it nor sent rank 1 any";
+    assert!(said.verdict.contains(wanted), "{}", said.verdict);
+    assert_eq!(culprits(&said), ["1"], "all others have two neighbors");
+    // A ring of which rank 2 has left out a side.
+    let said = strangers(&[(0, &[1, 3]), (1, &[0, 2]), (2, &[3]), (3, &[2, 0])]);
+    assert_eq!(culprits(&said), ["2"], "{}", said.verdict);
+    let said = strangers(&[(0, &[1, 3, 4]), (1, &[0, 2]), (2, &[3]), (3, &[2, 0]), (4, &[0, 3])]);
+    assert_eq!(culprits(&said), ["1", "2"], "{}", said.verdict);
+}
+
+#[test]
+fn a_rank_that_receives_from_all_senders_but_one_has_left_that_one_out() {
+    // Rank 0 gathers a message of each other rank; the last one waits until its own is received.
+    let gathered = |sent: u64, received: u64| {
+        let mut scene = Scene::of(4);
+        for rank in 0..4 {
+            if rank < 3 {
+                scene.collective(rank, "MPI_Barrier", 1);
+            }
+            has_sent(&mut scene, rank, 0, if rank == 3 { sent } else { u64::from(rank > 0) });
+        }
+        scene.process(0).messaging.get_or_insert_default().received_from =
+            vec![(WORLD, 1, 1), (WORLD, 2, 1), (WORLD, 3, received)];
+        scene.send(3, 0, 7);
+        look(&scene)
+    };
+    let said = gathered(1, 0);
+    assert_eq!(said.kind, Kind::MESSAGE_NEVER_RECEIVED, "{}", said.verdict);
+    let wanted = "rank 0 has received 1 message from each of ranks [1-2], but no message from rank 3";
+    assert!(said.verdict.contains(wanted), "{}", said.verdict);
+    assert_eq!(said.culprits.iter().map(|one| one.ranks.to_string()).collect::<Vec<_>>(), ["0"]);
+    let said = gathered(2, 1);
+    assert_eq!(said.kind, Kind::DEADLOCK, "{}", said.verdict);
+    assert!(said.verdict.contains("rank 3 has skipped it, or goes round once more"), "{}", said.verdict);
+}
+
+#[test]
+fn a_rank_of_a_shift_that_sends_nothing_along_the_ring_is_named() {
+    // Rank 0 takes rank 3 for its neighbor, which is the end of a row.
+    let shift = |sent: [u64; 4]| {
+        let mut scene = Scene::of(4);
+        for rank in 0..4_u32 {
+            let (before, next) = ((rank + 3) % 4, (rank + 1) % 4);
+            scene.receive(rank, Peer::One(before), 7);
+            let messaging = scene.process(rank).messaging.get_or_insert_default();
+            messaging.sent_to = vec![(WORLD, next, sent[rank as usize])];
+            messaging.received_from = vec![(WORLD, before, sent[before as usize])];
+        }
+        look(&scene)
+    };
+    let said = shift([1, 2, 3, 0]);
+    assert_eq!(said.kind, Kind::MESSAGE_NEVER_SENT, "{}", said.verdict);
+    assert!(said.verdict.contains("rank 3 has sent rank 0 no message"), "{}", said.verdict);
+    assert_eq!(said.culprits.iter().map(|one| one.ranks.to_string()).collect::<Vec<_>>(), ["3", "0"]);
+    assert_eq!(shift([1, 2, 2, 0]).kind, Kind::DEADLOCK);
+}

@@ -286,3 +286,27 @@ fn a_rank_that_has_cancelled_receives_and_gets_messages_that_it_does_not_receive
     let lines = said.evidence.iter().filter(|line| line.what.contains("cancelled a receive"));
     assert_eq!(lines.map(|line| line.ranks.to_string()).collect::<Vec<_>>(), ["1"]);
 }
+
+#[test]
+fn of_two_ranks_with_different_tags_the_one_that_differs_from_a_third_one_too_is_named() {
+    // A ring in which rank 2 has counted one step too many.
+    let mut scene = Scene::of(4);
+    scene.receive(0, Peer::One(3), 6).receive(1, Peer::One(0), 6).sent(0, 1, 5);
+    scene.receive(2, Peer::One(1), 8).sent(1, 2, 6).receive(3, Peer::One(2), 6).sent(2, 3, 7);
+    scene.process(0).sent.clear();
+    let said = look(&scene);
+    assert_eq!(said.kind, Kind::MESSAGE_NEVER_SENT, "{}", said.verdict);
+    let culprits: Vec<String> = said.culprits.iter().map(|one| one.ranks.to_string()).collect();
+    assert_eq!(culprits, ["2"], "{}", said.verdict);
+    assert!(said.verdict.ends_with(": rank 2 differs from two others"), "{}", said.verdict);
+}
+
+#[test]
+fn a_message_of_another_rank_explains_nothing_if_the_awaited_one_is_held_up() {
+    // Rank 1, a child of rank 0, waits for a rank that is a child of rank 2.
+    let mut scene = Scene::of(4);
+    scene.receive(0, Peer::One(1), 7).receive(1, Peer::One(3), 7).sent(2, 0, 7).sent(3, 2, 7);
+    scene.collective(2, "MPI_Bcast", 1).collective(3, "MPI_Bcast", 1);
+    let said = look(&scene);
+    assert!(!said.verdict.contains("rank 2 sent a message"), "{}", said.verdict);
+}

@@ -38,13 +38,17 @@ fn a_neighbor_known_to_only_one_side_is_a_mismatch_and_both_are_named() {
     let outside = Need::Outside { what: "its neighbors".into(), kind: Kind::RUNNING };
     scene.call(0, "MPI_Neighbor_allgather", Wait::All(vec![outside]));
     assert!(!look(&scene).problem);
-    scene.0.one_sided.push(OneSided { comm: WORLD, knows: 0, of: 1, gets: true });
+    scene.0.one_sided.push(OneSided { comm: WORLD, knows: 0, of: 1, gets: true, times: 1, back: 0 });
     let said = look(&scene);
     assert_eq!(said.kind, Kind::COLLECTIVE_MISMATCH);
     let wanted = "has rank 1 as a source; rank 1 does not have rank 0 as a destination";
     assert!(said.verdict.ends_with(wanted), "{}", said.verdict);
     let culprits: Vec<String> = said.culprits.iter().map(|one| one.ranks.to_string()).collect();
     assert_eq!(culprits, ["0", "1"]);
+    scene.0.one_sided[0] = OneSided { times: 2, back: 1, ..scene.0.one_sided[0].clone() };
+    let said = look(&scene);
+    let wanted = "has rank 1 as a source twice; rank 1 has rank 0 as a destination once";
+    assert!(said.verdict.ends_with(wanted), "{}", said.verdict);
 }
 
 #[test]
