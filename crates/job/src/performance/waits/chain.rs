@@ -30,6 +30,10 @@ const MOST_TIMES: usize = 8;
 /// Smaller parts of a wait are dropped and the others scaled up accordingly.
 const LEAST: f64 = 0.01;
 
+/// The part of a wait during which the process waited for did wait itself, up to which the call that it was in most
+/// of the time describes its work.
+const MOST_WAITING: f64 = 0.25;
+
 /// Parts of a wait in the order of time, which add up to one: the last one is the work of the process waited for.
 type Parts = Arc<[(Origin, f64)]>;
 
@@ -143,11 +147,13 @@ impl Chains {
 
     /// Attributes a wait to its origins.
     fn parts(&self, named: &NamedWait, span: Span) -> Parts {
-        let own = |part: f64| {
-            let doing = if part < 0.5 { &named.working } else { &named.key.meanwhile };
+        let own = |part: f64, waits: f64| {
+            // What it was in most of the time is where it waited itself, unless it waited little.
+            let doing =
+                if part < 0.5 || waits > MOST_WAITING { &named.working } else { &named.key.meanwhile };
             ((named.key.culprit.clone(), doing.as_str().into()), part)
         };
-        let alone = || Arc::from([own(1.0)]);
+        let alone = || Arc::from([own(1.0, 0.0)]);
         if named.threads {
             return alone();
         }
@@ -174,7 +180,8 @@ impl Chains {
                 add(&mut handed_on, origin.clone(), part);
             }
         }
-        let (origin, part) = own(direct + back);
+        let (_, meanwhile) = culprit.waits_in(span);
+        let (origin, part) = own(direct + back, meanwhile as f64 / whole);
         add(&mut handed_on, origin, part);
         without_small_parts(handed_on)
     }
@@ -336,6 +343,18 @@ mod tests {
             assert!(shares.iter().map(|(rank, _)| *rank).eq(others), "{shares:?}");
             assert!(shares.iter().all(|(_, ns)| (90..=110).contains(ns)), "{shares:?}");
         }
+    }
+
+    #[test]
+    fn a_rank_that_waited_half_of_the_time_and_worked_the_other_half_is_late_because_of_its_work() {
+        let mut chains = Chains::default();
+        chains.met(0, Meeting::Collective(1), (0..3).map(who).collect());
+        chains.waited(wait(1, 2, [0, 190]), 1.0);
+        let mut last = wait(2, 1, [0, 400]);
+        (last.key.meanwhile, last.working) = ("in MPI_Recv".into(), "computing".into());
+        chains.waited(last, 1.0);
+        let last = chains.look(0).pop().unwrap();
+        assert_eq!(last.origins, [((who(1), "computing".into()), 400)]);
     }
 
     #[test]
