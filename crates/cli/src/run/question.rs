@@ -173,7 +173,7 @@ mod tests {
             Answers::default().give(Seen::default(), socket);
         };
         let followed = asked(answer, us).unwrap();
-        assert!(followed.windows(f64::INFINITY, |_, _, _| 0).is_none());
+        assert!(followed.windows((f64::INFINITY, &[]), |_, _, _| 0).is_none());
         let refused = asked(drop, us + 1).unwrap_err();
         assert_eq!(refused.kind(), io::ErrorKind::PermissionDenied);
     }

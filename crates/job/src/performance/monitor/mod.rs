@@ -20,7 +20,7 @@ use crate::base::clock::{Moment, TickClock};
 use crate::base::clock_offset::HostClock;
 use crate::model::locate::Locate;
 use crate::observation::Observation;
-use crate::performance::waits::{Spent, Stood, Sum, Time, Waits};
+use crate::performance::waits::{Spent, Stood, Sum, Time, Waiting, Waits};
 use follow::{Follower, Stand};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -182,15 +182,26 @@ impl Followed {
         self.course.take_in(other.course, clock);
     }
 
-    /// Returns the waits of the whole run, including the last observations.
+    /// Returns the waits of the whole run, including the last observations; and those that were only found in
+    /// these, for the windows.
     #[must_use]
-    pub fn waits(&self, last: &[Observation], time: Time<'_>, symbols: &dyn Locate) -> Waits {
-        self.sum.finish(last, time, &|text| places::in_words(text, symbols))
+    pub fn waits(&self, last: &[Observation], time: Time<'_>, symbols: &dyn Locate) -> (Waits, Vec<Waiting>) {
+        self.sum.finish_and_list(last, time, &|text| places::in_words(text, symbols))
     }
 
-    /// Returns the windows of the run, with at most `waited_s` seconds of waits.
+    /// Returns the windows of the run, with at most `waited_s` seconds of waits, including these of the last
+    /// observations.
     #[must_use]
-    pub fn windows(&self, waited_s: f64, number: impl Fn(&str, &str, u32) -> usize) -> Option<Windows> {
-        self.course.windows(waited_s, number)
+    pub fn windows(
+        &self,
+        (waited_s, last): (f64, &[Waiting]),
+        number: impl Fn(&str, &str, u32) -> usize,
+    ) -> Option<Windows> {
+        if last.is_empty() {
+            return self.course.windows(waited_s, number);
+        }
+        let mut course = self.course.clone();
+        course.wait(last);
+        course.windows(waited_s, number)
     }
 }

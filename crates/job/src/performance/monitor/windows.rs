@@ -340,12 +340,27 @@ fn whole(all: &[Vec<Part>], rank: usize) -> Part {
 /// Limits the waits: samples stand for the time around them, which may exceed the actual wait. If the sum is
 /// too large, all waits are scaled down alike.
 fn bound_waits(all: &mut [Vec<Part>], most_s: f64) {
-    all.iter_mut().flatten().for_each(|part| part.waits = part.waits.min(part.not_useful()));
     let ranks = all.first().map_or(0, Vec::len);
+    for rank in 0..ranks {
+        let mut parts: Vec<&mut Part> = all.iter_mut().filter_map(|parts| parts.get_mut(rank)).collect();
+        let left = hand_on(0.0, parts.iter_mut().map(|part| &mut **part));
+        hand_on(left, parts.into_iter().rev());
+    }
     let counted: f64 = (0..ranks).map(|rank| whole(all, rank).waits_s()).sum();
     if counted > most_s {
         all.iter_mut().flatten().for_each(|part| part.waits *= most_s / counted);
     }
+}
+
+/// Limits the waits in each window to the time in MPI and polling. That is known for the time between two
+/// samples only, so what exceeds it belongs to another window nearby: to the next one with room for it.
+/// Returns what is left at the end.
+fn hand_on<'a>(before: f64, parts: impl Iterator<Item = &'a mut Part>) -> f64 {
+    parts.fold(before, |more, part| {
+        let all = part.waits + more;
+        part.waits = all.min(part.not_useful());
+        all - part.waits
+    })
 }
 
 /// Returns the number of windows per row.

@@ -17,7 +17,7 @@ use crate::observation::{Observation, share_names};
 use crate::performance::monitor::Followed;
 use crate::performance::monitor::windows::Windows;
 use crate::performance::sites;
-use crate::performance::waits;
+use crate::performance::waits::{self, Waiting};
 use crate::questions::{findings, leaks};
 use mpi_abi::AbiKind;
 use std::collections::BTreeMap;
@@ -55,9 +55,9 @@ impl JobReport {
         let ranks: Vec<RankReport> = ranks.collect();
         let times = observed.iter().any(|o| o.process.times);
         let spent = spent_by_rank(&observed, &ranks);
-        let waits = match seen {
+        let (waits, last) = match seen {
             Some((seen, symbols)) => seen.waits(&observations, time(&ranks, &spent), symbols),
-            None => waits::of(&observations, time(&ranks, &spent)),
+            None => (waits::of(&observations, time(&ranks, &spent)), Vec::new()),
         };
         let mut report = Self {
             command,
@@ -66,7 +66,7 @@ impl JobReport {
             times,
             functions: functions(&ranks, times),
             call_sites,
-            windows: seen.and_then(|(seen, _)| windows(seen, waits.said_s(), &worlds, &observed)),
+            windows: seen.and_then(|(seen, _)| windows(seen, (waits.said_s(), &last), &worlds, &observed)),
             waits,
             silent,
             first_end: first_end(&ranks),
@@ -155,13 +155,18 @@ fn silent(observed: &mut Vec<Observed>) -> Vec<Silent> {
 }
 
 /// Returns the windows of a monitored run.
-fn windows(seen: &Followed, waits_s: f64, worlds: &Worlds, observed: &[Observed]) -> Option<Windows> {
+fn windows(
+    seen: &Followed,
+    waits: (f64, &[Waiting]),
+    worlds: &Worlds,
+    observed: &[Observed],
+) -> Option<Windows> {
     // A process's name for its world during MPI_Init may differ from the final one.
     let by_process: BTreeMap<(&str, u32), &str> = observed
         .iter()
         .map(|o| ((o.process.host.as_str(), o.process.pid), o.process.world.as_str()))
         .collect();
-    seen.windows(waits_s, |world, host, pid| match worlds.number(world) {
+    seen.windows(waits, |world, host, pid| match worlds.number(world) {
         number if worlds.has(number) => number,
         _ => worlds.number(by_process.get(&(host, pid)).copied().unwrap_or(world)),
     })
@@ -214,7 +219,11 @@ fn spent_by_rank(observed: &[Observed], ranks: &[RankReport]) -> waits::SpentByR
         for (function, place, seconds) in ended.chain(open()) {
             *spent.places.entry((function.to_owned(), place.to_owned())).or_default() += seconds;
         }
-        spent.places.retain(|(function, _), _| sites.rest.iter().all(|rest| rest.function != *function));
+        // Calls at places that there was no room for may have been at any of them.
+        for ((function, _), seconds) in &mut spent.places {
+            let rest = sites.rest.iter().filter(|rest| rest.function == *function);
+            *seconds += rest.map(|rest| rest.totals.seconds()).sum::<f64>();
+        }
         let ended = rank.calls.iter().map(|(function, calls)| (function.as_str(), calls.seconds()));
         for (function, seconds) in ended.chain(open().map(|(function, _, seconds)| (function, seconds))) {
             *spent.functions.entry(function.to_owned()).or_default() += seconds;

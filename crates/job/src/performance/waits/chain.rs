@@ -11,6 +11,9 @@
 //! to the processes B waited for, in proportion to B's waits: their shares are already known, as waits are
 //! processed in the order in which they ended. So the shares of a wait always add up to its length. Waiting
 //! of B that was not observed counts as B's work.
+//!
+//! What would lead back to A's own work stays with B: had A worked less, B would have come earlier and A would
+//! have waited as long. So ranks that work in turn wait for each other's work, and not for the first turn.
 
 use super::Span;
 use super::alike::{Origin, Who};
@@ -27,7 +30,11 @@ const MOST_TIMES: usize = 8;
 /// Smaller parts of a wait are dropped and the others scaled up accordingly.
 const LEAST: f64 = 0.01;
 
-/// Parts of a wait, which add up to one.
+/// The part of a wait during which the process waited for did wait itself, up to which the call that it was in most
+/// of the time describes its work.
+const MOST_WAITING: f64 = 0.25;
+
+/// Parts of a wait in the order of time, which add up to one: the last one is the work of the process waited for.
 type Parts = Arc<[(Origin, f64)]>;
 
 /// An occasion at which processes met.
@@ -133,24 +140,27 @@ impl Chains {
             past.first = past.first.max(Some(gone.until));
         }
         past.waits.push_back((span, Arc::clone(&parts)));
-        let origins = parts.iter().map(|(origin, part)| (origin.clone(), (part * named.ns as f64) as u64));
+        let origins =
+            parts.iter().map(|(origin, part)| (origin.clone(), (part * named.ns as f64).round() as u64));
         Traced { origins: origins.collect(), named, factor }
     }
 
     /// Attributes a wait to its origins.
     fn parts(&self, named: &NamedWait, span: Span) -> Parts {
-        let own = |part: f64| {
-            let doing = if part < 0.5 { &named.working } else { &named.key.meanwhile };
+        let own = |part: f64, waits: f64| {
+            // What it was in most of the time is where it waited itself, unless it waited little.
+            let doing =
+                if part < 0.5 || waits > MOST_WAITING { &named.working } else { &named.key.meanwhile };
             ((named.key.culprit.clone(), doing.as_str().into()), part)
         };
-        let alone = || Arc::from([own(1.0)]);
+        let alone = || Arc::from([own(1.0, 0.0)]);
         if named.threads {
             return alone();
         }
         let none = Past::default();
         let Some(culprit) = self.processes.get(&named.key.culprit) else { return alone() };
         let waiter = self.processes.get(&named.who).unwrap_or(&none);
-        let Some(since) = waiter.last_met(culprit, span.from) else { return alone() };
+        let since = waiter.last_met(culprit, span.from).unwrap_or(span.from);
         let theirs = Span { from: since, until: span.until };
         let (waited, all) = culprit.waits_in(theirs);
         if all == 0 || span.ns() == 0 {
@@ -161,17 +171,26 @@ impl Chains {
         let my_work = span.from.saturating_sub(since).saturating_sub(before) as f64;
         let whole = span.ns() as f64;
         let direct = (their_work - my_work).clamp(0.0, whole) / whole;
-        let mut parts: Vec<(Origin, f64)> = vec![own(direct)];
-        for (ns, known) in waited {
-            let weight = (1.0 - direct) * ns as f64 / all as f64;
-            for (origin, part) in known.iter() {
-                match parts.iter_mut().find(|(known, _)| known == origin) {
-                    Some((_, sum)) => *sum += weight * part,
-                    None => parts.push((origin.clone(), weight * part)),
-                }
+        let (mut handed_on, mut back): (Vec<(Origin, f64)>, f64) = (Vec::new(), 0.0);
+        for (origin, ns) in waited {
+            let part = (1.0 - direct) * ns / all as f64;
+            if origin.0 == named.who {
+                back += part;
+            } else {
+                add(&mut handed_on, origin.clone(), part);
             }
         }
-        without_small_parts(parts)
+        let (_, meanwhile) = culprit.waits_in(span);
+        let (origin, part) = own(direct + back, meanwhile as f64 / whole);
+        add(&mut handed_on, origin, part);
+        without_small_parts(handed_on)
+    }
+}
+
+fn add(parts: &mut Vec<(Origin, f64)>, origin: Origin, part: f64) {
+    match parts.iter_mut().find(|(known, _)| *known == origin) {
+        Some((_, sum)) => *sum += part,
+        None => parts.push((origin, part)),
     }
 }
 
@@ -195,12 +214,26 @@ impl Past {
         Some(met.max(known)).filter(|since| *since <= before)
     }
 
-    /// Returns the waits within a span, and their sum.
-    fn waits_in(&self, stretch: Span) -> (Vec<(u64, &Parts)>, u64) {
-        let ended = self.waits.iter().rev().take_while(|(span, _)| span.until > stretch.from);
-        let inside = ended.map(|(span, parts)| (span.and(stretch).ns(), parts)).filter(|(ns, _)| *ns > 0);
-        let list: Vec<_> = inside.collect();
-        let all = list.iter().map(|(ns, _)| *ns).sum();
+    /// Returns the origins of the waits within a span, with nanoseconds, and the sum of these waits.
+    fn waits_in(&self, stretch: Span) -> (Vec<(&Origin, f64)>, u64) {
+        let ended: Vec<_> =
+            self.waits.iter().rev().take_while(|(span, _)| span.until > stretch.from).collect();
+        let (mut list, mut all) = (Vec::new(), 0);
+        for (span, parts) in ended.into_iter().rev() {
+            let inside = span.and(stretch);
+            all += inside.ns();
+            let (first, end) =
+                ((inside.from - span.from) as f64, (inside.from - span.from + inside.ns()) as f64);
+            let mut from = 0.0;
+            for (origin, part) in parts.iter() {
+                let until = from + part * span.ns() as f64;
+                let common = until.min(end) - f64::max(from, first);
+                if common > 0.0 {
+                    list.push((origin, common));
+                }
+                from = until;
+            }
+        }
         (list, all)
     }
 }
@@ -293,6 +326,38 @@ mod tests {
     }
 
     #[test]
+    fn ranks_that_work_in_turn_wait_for_the_work_of_the_others() {
+        // Three ranks work 100 each in turn, three times; the message that passes the turn is where two met.
+        let mut chains = Chains::default();
+        let turns: Vec<(u32, u64)> = (0..9).map(|turn| ((turn % 3) as u32, 100 * turn)).collect();
+        for (rank, begin) in turns.into_iter().skip(1) {
+            let from = if begin < 300 { 0 } else { begin - 200 };
+            let before = (rank + 2) % 3;
+            chains.waited(wait(rank, before, [from, begin]), 1.0);
+            chains.met(begin, Meeting::Message(who(before), who(rank)), vec![who(before), who(rank)]);
+        }
+        for traced in chains.look(0).into_iter().skip(4) {
+            let mut shares: Vec<_> = traced.origins.iter().map(|((who, _), ns)| (who.1, *ns)).collect();
+            shares.sort_unstable();
+            let others = (0..3).map(Some).filter(|rank| *rank != traced.named.who.1);
+            assert!(shares.iter().map(|(rank, _)| *rank).eq(others), "{shares:?}");
+            assert!(shares.iter().all(|(_, ns)| (90..=110).contains(ns)), "{shares:?}");
+        }
+    }
+
+    #[test]
+    fn a_rank_that_waited_half_of_the_time_and_worked_the_other_half_is_late_because_of_its_work() {
+        let mut chains = Chains::default();
+        chains.met(0, Meeting::Collective(1), (0..3).map(who).collect());
+        chains.waited(wait(1, 2, [0, 190]), 1.0);
+        let mut last = wait(2, 1, [0, 400]);
+        (last.key.meanwhile, last.working) = ("in MPI_Recv".into(), "computing".into());
+        chains.waited(last, 1.0);
+        let last = chains.look(0).pop().unwrap();
+        assert_eq!(last.origins, [((who(1), "computing".into()), 400)]);
+    }
+
+    #[test]
     fn waits_found_later_but_ended_earlier_are_traced_first() {
         let mut chains = Chains::default();
         chains.met(0, Meeting::Collective(1), (0..3).map(who).collect());
@@ -303,7 +368,7 @@ mod tests {
         let traced = chains.look(1);
         assert_eq!(traced.len(), 2);
         let origins: Vec<_> = traced[1].origins.iter().map(|((who, _), ns)| (who.1, *ns)).collect();
-        assert_eq!(origins, [(Some(1), 100), (Some(0), 400)]);
+        assert_eq!(origins, [(Some(0), 400), (Some(1), 100)]);
     }
 
     #[test]

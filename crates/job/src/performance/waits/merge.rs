@@ -156,7 +156,8 @@ pub fn causes(all: &Amounts, thread_s: f64, number: impl Fn(&str) -> usize) -> V
     for (key, amount) in all {
         for (origin, ns) in &amount.origins {
             let (ranks, all, through_others) = causes.entry(origin).or_default();
-            ranks.extend(amount.ranks.keys());
+            // These are all that waited like this; none waited because of its own work.
+            ranks.extend(amount.ranks.keys().filter(|rank| **rank != origin.0));
             *all += ns;
             if origin.0 != key.culprit {
                 *through_others += ns;

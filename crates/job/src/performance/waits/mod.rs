@@ -57,6 +57,7 @@ mod locks;
 mod merge;
 mod messages;
 mod named;
+mod not_returned;
 mod parts;
 mod sampled;
 mod sent;
@@ -157,6 +158,13 @@ impl Span {
     #[must_use]
     pub fn ns(self) -> u64 {
         self.until.saturating_sub(self.from)
+    }
+
+    /// Divides it into this many equal parts.
+    fn in_parts(self, count: usize) -> impl Iterator<Item = Self> {
+        let (count, long) = (count as u128, u128::from(self.ns()));
+        let at = move |part: u128| self.from + (long * part / count) as u64;
+        (0..count).map(move |part| Self { from: at(part), until: at(part + 1) })
     }
 
     /// Returns the overlap of two spans.
@@ -490,7 +498,7 @@ pub struct SpentInCalls {
     pub all: f64,
     /// By function.
     pub functions: BTreeMap<String, f64>,
-    /// By function and place. Functions that were called from unknown places too are left out.
+    /// By function and place. The time of calls from unknown places counts at each place of their function.
     pub places: BTreeMap<(String, String), f64>,
 }
 

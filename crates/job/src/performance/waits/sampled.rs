@@ -238,12 +238,13 @@ fn is_counted(own: &Observation, call: &Call) -> bool {
 }
 
 /// Returns the identity of the communicator of an awaited message.
-fn communicator(model: &Snapshot, part: Part) -> Option<u64> {
+pub fn communicator(model: &Snapshot, part: Part) -> Option<u64> {
     let (Part::Sender(comm) | Part::Receiver(comm)) = part else { return None };
     Some(model.communicators.get(comm as usize)?.identity)
 }
 
-fn kind(part: Part, function: &str) -> Kind {
+/// Returns the kind of a wait for a process to do its part.
+pub fn kind(part: Part, function: &str) -> Kind {
     match (part, function) {
         (Part::Sender(_), _) => Kind::LATE_SENDER,
         (Part::Receiver(_), _) => Kind::LATE_RECEIVER,

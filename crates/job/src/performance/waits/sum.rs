@@ -12,6 +12,7 @@ use super::locks::{self, Watch};
 use super::merge::{self, Amount, Amounts, Waited};
 use super::messages;
 use super::named::Names;
+use super::not_returned;
 use super::parts;
 use super::stream::{LATER, Settled, Stream};
 use super::within::Within;
@@ -285,6 +286,17 @@ impl Sum {
         time: Time<'_>,
         words: &dyn Fn(&str) -> String,
     ) -> Waits {
+        self.finish_and_list(observations, time, words).0
+    }
+
+    /// The same, with the waits that only this pass found, such as those in calls that never returned.
+    #[must_use]
+    pub fn finish_and_list(
+        &self,
+        observations: &[Observation],
+        time: Time<'_>,
+        words: &dyn Fn(&str) -> String,
+    ) -> (Waits, Vec<Waiting>) {
         let mut all = self.clone();
         all.trace(0);
         all.put_into_words(words);
@@ -293,6 +305,10 @@ impl Sum {
             (Calls::of(&joined, &mut all.before, &all.open_at_looks, &all.inside), Hosts::of(&joined));
         all.look(&joined, &calls, &hosts, time.collectives, true);
         let messages = all.rest(&joined, &calls, &hosts);
+        for wait in not_returned::waits(observations, &joined) {
+            all.seen_ns = all.seen_ns.saturating_add(wait.span.ns());
+            all.chains.waited(Names::of(&joined, &calls).named(&wait), 1.0);
+        }
         all.trace(0);
         let (collectives, seen) = all.comms.values().fold((0, 0), |(all, seen), known| {
             (u64::saturating_add(all, known.entered), u64::saturating_add(seen, known.seen))
@@ -317,7 +333,7 @@ impl Sum {
         let causes = merge::causes(&all.found, time.threads, number);
         let (of_collectives, of_messages) = parts::listed(&all.found, number);
         let list = merge::list(merge::together(&all.found), time.threads, estimated.is_some(), number);
-        Waits {
+        let waits = Waits {
             causes,
             of_collectives,
             of_messages,
@@ -337,7 +353,8 @@ impl Sum {
             locks,
             locks_seen,
             estimated,
-        }
+        };
+        (waits, all.take_waiting())
     }
 
     /// Limits the waits to the time that ranks spent in calls, and returns the estimate for the whole run less what

@@ -362,3 +362,16 @@ fn the_first_sentence_continues_none_if_no_rank_worked_outside_mpi_before() {
     let starts: Vec<&str> = found.said.iter().filter_map(|said| said.split(" s").next()).collect();
     assert_eq!(starts, ["from 2.00", "then, from 4.00"], "{:?}", found.said);
 }
+
+#[test]
+fn waits_that_exceed_the_time_in_mpi_of_their_window_belong_to_those_next_to_it() {
+    let part = |mpi, waits| vec![Part { wall: 1.0, time: 1.0, mpi, waits, ..Part::default() }];
+    let waits = |all: &[Vec<Part>]| -> Vec<f64> { all.iter().flatten().map(|part| part.waits).collect() };
+    // The time in MPI between two samples is spread evenly; waits are known exactly.
+    let mut all = [part(0.25, 0.0), part(0.25, 0.5), part(0.25, 0.0), part(0.25, 0.25)];
+    bound_waits(&mut all, 10.0);
+    assert_eq!(waits(&all), [0.0, 0.25, 0.25, 0.25]);
+    let mut all = [part(0.25, 0.0), part(0.25, 0.0), part(0.25, 1.0)];
+    bound_waits(&mut all, 10.0);
+    assert_eq!(waits(&all), [0.25, 0.25, 0.25]);
+}

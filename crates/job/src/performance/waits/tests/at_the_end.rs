@@ -1,6 +1,7 @@
 //! Collectives that some ranks were in when everything ended.
 
 use super::*;
+use crate::observation::{Need, Receive};
 
 /// A rank that is not observed again, inside a call since a given time.
 fn open_at_the_end(mut seen: Observation, inside: Option<(&str, &str, u64)>) -> Observation {
@@ -70,4 +71,49 @@ fn activities_are_described_with_names_for_places_that_samples_only_recorded() {
         });
     let doing: Vec<&str> = found.list.iter().map(|lost| lost.meanwhile.as_str()).collect();
     assert_eq!(doing, ["in MPI_Recv at heat.c:99"]);
+}
+
+#[test]
+fn ranks_in_a_receive_at_the_end_waited_for_the_sender_whether_or_not_they_were_killed() {
+    let need =
+        |from| Need::Message(Receive { comm: WORLD, from: Some(from), tag: Some(1), ..Receive::default() });
+    let inside = |me: u32, function: &str, needs: Vec<Need>| {
+        let mut seen = open_at_the_end(rank(me, 3), Some((function, "heat.c:20", 100)));
+        seen.stage = Stage::Running;
+        seen.threads
+            .iter_mut()
+            .flat_map(|thread| &mut thread.call)
+            .for_each(|call| call.needs.clone_from(&needs));
+        seen
+    };
+    let computes = || Observation { stage: Stage::Running, ..open_at_the_end(rank(0, 3), None) };
+    let receives = inside(1, "MPI_Recv", vec![need(0)]);
+    let completes = inside(2, "MPI_Waitall", vec![need(0), need(1)]);
+    let killed = Observation { ended: Some("was killed".into()), ..receives.clone() };
+    let lost = |who: u32, ms, part, function: &str, whom: u32, doing: &str| {
+        let line = format!(
+            "rank {who} lost {ms} ms ({part} %) in {function} at heat.c:20 waiting for rank {whom}, which was {doing}"
+        );
+        (Kind::LATE_SENDER, line)
+    };
+    for first in [receives, killed] {
+        let found = lines_of(&[computes(), first, completes.clone()]);
+        let expected = [
+            lost(1, 300, 30, "MPI_Recv", 0, "computing"),
+            lost(2, 150, 15, "MPI_Waitall", 0, "computing"),
+            lost(
+                2,
+                150,
+                15,
+                "MPI_Waitall",
+                1,
+                "in MPI_Recv at heat.c:20; 150 ms of it began with rank 0, computing",
+            ),
+        ];
+        assert_eq!(found, expected);
+    }
+    // Without records of messages, these waits are found by sampling.
+    let mut seen = [computes(), inside(1, "MPI_Recv", vec![need(0)])];
+    seen.iter_mut().for_each(|seen| seen.ledger = None);
+    assert_eq!(lines_of(&seen), []);
 }
