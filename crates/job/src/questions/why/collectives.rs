@@ -105,11 +105,15 @@ impl<'a> Mismatch<'a> {
     }
 
     /// On an intercommunicator: all but the only member that claims to be the root, if its group comes last. It is
-    /// the others that must agree with it.
+    /// the others that must agree with it, unless none of them expects a root at all.
     fn but_the_root(&self) -> Option<&[(&'a Collective, Vec<ProcessIndex>)]> {
         let ((last, _), others) = self.groups.split_last().filter(|_| self.difference == "root")?;
         let root = last.signature.between.is_some_and(|between| between.root == RootBetween::Myself);
-        (root && !others.is_empty()).then_some(others)
+        let expects = |(collective, _): &(&Collective, _)| {
+            let between = collective.signature.between;
+            between.is_some_and(|between| matches!(between.root, RootBetween::OfOthers(_)))
+        };
+        (root && others.iter().any(expects)).then_some(others)
     }
 
     /// Returns the members that have freed the object while others use it, unless most members freed it under the
