@@ -13,9 +13,12 @@ pub fn list(writer: &Writer) {
 }
 
 /// Lists the file that contains the code at an address, unless it is listed: one loaded after `MPI_Init` would otherwise
-/// be unknown to readers before `MPI_Finalize`.
+/// be unknown to readers before `MPI_Finalize`. Allocates nothing if it is listed: the caller may be a signal handler.
 #[cold]
 pub fn list_owner(writer: &Writer, address: u64) {
+    if is_listed(writer, |start, end| (start..end).contains(&address)) {
+        return;
+    }
     visit(&mut |bias, code, path| {
         if code.contains(&address) {
             add(writer, bias, code, path);
@@ -56,11 +59,8 @@ pub fn executable() -> Vec<u8> {
 
 /// Adds a file unless it is already listed.
 pub fn add(writer: &Writer, bias: u64, code: Range<u64>, path: &[u8]) {
-    for index in 0.. {
-        let Some(module) = writer.record::<Module>(SectionKind::MODULES, index) else { break };
-        if module.start.get() == code.start && module.end.get() == code.end {
-            return;
-        }
+    if is_listed(writer, |start, end| start == code.start && end == code.end) {
+        return;
     }
     let text = writer.text(path);
     if let Some((_, module)) = writer.new_record::<Module>(SectionKind::MODULES, 64) {
@@ -72,4 +72,10 @@ pub fn add(writer: &Writer, bias: u64, code: Range<u64>, path: &[u8]) {
             module.path.len.set(text.len.get());
         });
     }
+}
+
+/// Whether there is an entry whose first address and end meet a condition.
+fn is_listed(writer: &Writer, condition: impl Fn(u64, u64) -> bool) -> bool {
+    let mut all = (0..).map_while(|index| writer.record::<Module>(SectionKind::MODULES, index));
+    all.any(|module| condition(module.start.get(), module.end.get()))
 }

@@ -9,10 +9,13 @@ use super::words::Words;
 use crate::observation::did_not_return;
 use std::collections::BTreeMap;
 
+/// Errors that correct programs provoke: they try whether something exists.
+const EXPECTED: [&str; 4] = ["MPI_ERR_NO_SUCH_FILE", "MPI_ERR_FILE_EXISTS", "MPI_ERR_NAME", "MPI_ERR_PORT"];
+
 /// Returns what to look at first if stuck processes went on after an error.
 pub fn first_look(snapshot: &Snapshot, blocked: &Blocked) -> Option<String> {
     let stuck = blocked.stuck().filter_map(|index| snapshot.processes.get(index as usize));
-    let mut failed = stuck.flat_map(|process| &process.failed);
+    let mut failed = stuck.flat_map(|process| &process.failed).filter(|one| !EXPECTED.contains(&&*one.error));
     let one = failed.find(|one| matches!(one.outcome, Outcome::WentOn | Outcome::Short))?;
     let at = one.place.as_ref().map_or_else(String::new, |place| format!(" at {place}"));
     Some(format!(

@@ -63,7 +63,8 @@ impl Case<'_> {
             return Some(Elsewhere { instead, other_line: true, ..missing });
         }
         let meant = &self.snapshot.communicators.get(made.comm as usize)?.members;
-        let meant = meant.iter().all(|one| *one == who || there.contains(one));
+        let near: HashSet<ProcessIndex> = there.iter().copied().chain([who]).collect();
+        let meant = meant.iter().all(|one| near.contains(one));
         let ahead = there.first().and_then(|one| self.entered_as(*one, wanted))?;
         (meant && there.len() < apart.len()).then_some(Elsewhere {
             by: there,

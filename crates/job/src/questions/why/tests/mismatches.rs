@@ -136,11 +136,17 @@ fn persistent_collectives_are_compared_as_they_were_created() {
 }
 
 #[test]
-fn roots_operations_sizes_and_types_are_compared_if_known() {
+fn roots_operations_sizes_types_and_other_arguments_are_compared_if_known() {
     let bcast = || Signature { function: "MPI_Bcast".into(), root: Some(0), ..Signature::default() };
     let with = |odd: Signature| {
         let mut scene = Scene::of(3);
-        let known = Signature { op: Some("MPI_SUM".into()), bytes: Some(8), types: Some(7), ..bcast() };
+        let known = Signature {
+            op: Some("MPI_SUM".into()),
+            bytes: Some(8),
+            types: Some(7),
+            argument: Some(6400),
+            ..bcast()
+        };
         for rank in [0, 1] {
             scene.left(rank, 1, known.clone()).collective(rank, "MPI_Bcast", 1);
         }
@@ -153,6 +159,7 @@ fn roots_operations_sizes_and_types_are_compared_if_known() {
     assert!(with(Signature { bytes: Some(4), ..bcast() }).verdict.contains("(size)"));
     let types = with(Signature { bytes: Some(8), types: Some(9), ..bcast() });
     assert!(types.verdict.contains("(type signature)"), "{}", types.verdict);
+    assert!(with(Signature { argument: Some(800), ..bcast() }).verdict.contains("(argument)"));
 }
 
 #[test]

@@ -85,6 +85,12 @@ fn a_call_that_failed_before_its_rank_got_stuck_is_part_of_the_evidence() {
         ["0: MPI_Bsend at a.c:7 returned MPI_ERR_BUFFER, and the program went on"],
         "rank 2 goes on"
     );
+    let first =
+        "first look at the error of MPI_Bsend at a.c:7 (MPI_ERR_BUFFER), after which the program went on; ";
+    assert!(look(&scene).next.starts_with(first), "{}", look(&scene).next);
+    scene.process(0).failed[0].error = "MPI_ERR_NO_SUCH_FILE".into();
+    assert!(!look(&scene).next.contains("first look"), "it may have tried whether there is one");
+    scene.process(0).failed[0].error = "MPI_ERR_BUFFER".into();
     scene.process(0).failed[0].outcome = Outcome::Raised;
     let said = look(&scene);
     let wanted = "MPI_Bsend at a.c:7 failed with MPI_ERR_BUFFER, and did not return";
