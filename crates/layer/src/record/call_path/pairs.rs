@@ -55,14 +55,14 @@ fn find(site: u64, caller: u64) -> Option<u64> {
 
 #[cold]
 fn add(site: u64, caller: u64) -> u64 {
+    if let Some(writer) = image::writer() {
+        [site, caller].iter().for_each(|code| modules::list_owner(writer, code.wrapping_sub(1)));
+    }
     let _adding = ADDING.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(address) = find(site, caller) {
         return address;
     }
     let Some(writer) = image::writer() else { return site };
-    for code in [site, caller] {
-        modules::list_owner(writer, code.wrapping_sub(1));
-    }
     let free = slots(site, caller).find(|slot| slot.address.load(Ordering::Relaxed) == 0);
     let made =
         free.and_then(|slot| Some((slot, writer.new_record::<CallPath>(SectionKind::CALL_PATHS, FIRST)?)));

@@ -22,6 +22,7 @@ use crate::record::objects::tables;
 use crate::record::objects::{handle_changes, table::Object};
 use crate::record::trace;
 use mpi_abi::{FunctionId, ObjectKind};
+use mpiscope_image::call_path;
 use mpiscope_image::layout::{Loss, MAX_FUNCTIONS, SectionKind, Thread};
 use mpiscope_image::sites::{SEVERAL, Site, duration_class};
 use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
@@ -336,7 +337,10 @@ fn make(thread: u64, place: &Place, object: u64) -> Option<&'static Site> {
         writer.lose(Loss::SITES, 1);
         return None;
     };
-    modules::list_owner(writer, place.from.wrapping_sub(1));
+    // The files of a call path were listed with it.
+    if call_path::index(place.from).is_none() {
+        modules::list_owner(writer, place.from.wrapping_sub(1));
+    }
     site.from.set(place.from);
     site.object.set(object);
     site.least.set(u64::MAX);

@@ -99,8 +99,9 @@ impl Case<'_> {
             (Some(ring), _) => Reason { verdict: format!("{}; {who} {instead}", ring.verdict), ..ring },
             (None, first) => {
                 let doing = first.map_or_else(String::new, |first| self.words.activity(*first));
+                let (it, is) = if by.len() == 1 { ("it", "is") } else { ("they", "are") };
                 let verdict = format!(
-                    "{who} never entered {}: it {instead}, and is {doing}",
+                    "{who} never entered {}: {it} {instead}, and {is} {doing}",
                     self.words.collective(wanted)
                 );
                 Reason::new(Kind::COLLECTIVE_NOT_ENTERED, verdict, "")

@@ -34,6 +34,18 @@ pub(super) struct Fewer {
     pub(super) alike: BTreeSet<ProcessIndex>,
 }
 
+/// What a rank of a ring of receives has sent to the one that waits for it.
+pub(super) struct PassedOn<'a> {
+    /// The message that it has not sent.
+    pub(super) one: Missing<'a>,
+    /// The rank that it waits for.
+    from: ProcessIndex,
+    /// Number of messages sent.
+    pub(super) sent: u64,
+    /// Number of messages received from the rank that it waits for.
+    pub(super) received: u64,
+}
+
 /// A receive from any rank, and the rank that has sent one message fewer than all others.
 pub(super) struct Least {
     pub(super) by: ProcessIndex,
@@ -54,31 +66,42 @@ impl Case<'_> {
             .or_else(|| self.silent_in_ring(found))
     }
 
-    /// In a ring of receives, every rank has sent as many messages to the next as it has received from the one
-    /// before, except for the rank that began and one that has not passed a message on.
-    fn fewer_in_ring(&self, found: &Blocked) -> Option<Reason> {
+    /// Returns a ring of receives, and what each of its ranks has passed on.
+    pub(super) fn passed_on(&self, found: &Blocked) -> Option<(Vec<ProcessIndex>, Vec<PassedOn<'_>>)> {
         let ring = cycle::cycle(self.snapshot, found);
-        let (mut kept, mut began) = (None, 0);
         if ring.len() <= ALIKE {
             return None;
         }
-        // Each waits for the next, and passes on to the one before.
+        // Each waits for the next, and sends to the one before.
         let before = ring.iter().cycle().skip(ring.len() - 1);
-        for ((me, from), to) in ring.iter().zip(ring.iter().cycle().skip(1)).zip(before) {
+        let neighbors = ring.iter().zip(ring.iter().cycle().skip(1)).zip(before);
+        let passed = neighbors.map(|((me, from), to)| {
             let one = self.missing(*to).find(|one| one.by == *me && one.sends)?;
             let messaging = self.process(*me).filter(|process| !process.lost)?.messaging.as_ref()?;
             let count = |all: &[(CommIndex, ProcessIndex, u64)], with: ProcessIndex| {
                 all.iter().find(|(on, of, _)| (*on, *of) == (one.comm, with)).map_or(0, |(.., count)| *count)
             };
             let (sent, received) = (count(&messaging.sent_to, *to), count(&messaging.received_from, *from));
-            match (sent.cast_signed().wrapping_sub(received.cast_signed()), &kept) {
+            Some(PassedOn { one, from: *from, sent, received })
+        });
+        let passed = passed.collect::<Option<_>>()?;
+        Some((ring, passed))
+    }
+
+    /// In a ring of receives, every rank has sent as many messages to the next as it has received from the one
+    /// before, except for the rank that began and one that has not passed a message on.
+    fn fewer_in_ring(&self, found: &Blocked) -> Option<Reason> {
+        let (ring, passed) = self.passed_on(found)?;
+        let (mut kept, mut began) = (None, 0);
+        for link in passed {
+            match (link.sent.cast_signed().wrapping_sub(link.received.cast_signed()), &kept) {
                 (0, _) => {}
                 (1, _) => began += 1,
-                (-1, None) => kept = Some((one, *from, sent, received)),
+                (-1, None) => kept = Some(link),
                 _ => return None,
             }
         }
-        let (one, from, sent, received) = kept.filter(|_| began == 1)?;
+        let PassedOn { one, from, sent, received } = kept.filter(|_| began == 1)?;
         let (waits, by) = (self.words.rank(one.waits), self.words.rank(one.by));
         let verdict = format!(
             "rank {waits} waits for {} that was never sent: rank {by} has received {} from rank {}, but sent {sent} to rank \

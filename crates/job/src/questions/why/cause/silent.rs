@@ -6,34 +6,19 @@
 
 use super::{Case, Reason};
 use crate::questions::why::blocked::Blocked;
-use crate::questions::why::cycle;
-use crate::questions::why::snapshot::{CommIndex, ProcessIndex};
 use crate::questions::why::verdict::Kind;
 
-/// Minimum number of other ranks in the ring.
-const ALIKE: usize = 2;
 const NEXT: &str = "compare the destination of that rank with the source of the waiting one";
 
 impl Case<'_> {
     /// The only rank of a ring of receives that sends nothing along it.
     pub(super) fn silent_in_ring(&self, found: &Blocked) -> Option<Reason> {
-        let ring = cycle::cycle(self.snapshot, found);
-        if ring.len() <= ALIKE {
-            return None;
-        }
+        let (ring, passed) = self.passed_on(found)?;
         let mut silent = None;
-        // Each waits for the next, and sends to the one before.
-        let before = ring.iter().cycle().skip(ring.len() - 1);
-        for ((me, from), to) in ring.iter().zip(ring.iter().cycle().skip(1)).zip(before) {
-            let one = self.missing(*to).find(|one| one.by == *me && one.sends)?;
-            let messaging = self.process(*me).filter(|process| !process.lost)?.messaging.as_ref()?;
-            let count = |all: &[(CommIndex, ProcessIndex, u64)], with: ProcessIndex| {
-                all.iter().find(|(on, of, _)| (*on, *of) == (one.comm, with)).map_or(0, |(.., count)| *count)
-            };
-            let (sent, received) = (count(&messaging.sent_to, *to), count(&messaging.received_from, *from));
-            match (sent, silent.is_some()) {
-                (0, false) if received > 0 => silent = Some(one),
-                _ if sent == received + 1 => {}
+        for link in passed {
+            match (link.sent, silent.is_some()) {
+                (0, false) if link.received > 0 => silent = Some(link.one),
+                _ if link.sent == link.received + 1 => {}
                 _ => return None,
             }
         }

@@ -173,20 +173,22 @@ fn a_rank_that_has_sent_what_is_awaited_is_not_blamed_for_what_it_sends_next() {
     assert!(said.verdict.contains("rank 3 sent a message with tag 8 to rank 0"), "{}", said.verdict);
 }
 
+/// Four ranks in a ring wait for a message from the one before; `sent` is what each has sent to the next.
+fn ring(sent: [u64; 4]) -> Verdict {
+    let mut scene = Scene::of(4);
+    for rank in 0..4_u32 {
+        let (before, next) = ((rank + 3) % 4, (rank + 1) % 4);
+        scene.receive(rank, Peer::One(before), 7);
+        let messaging = scene.process(rank).messaging.get_or_insert_default();
+        messaging.sent_to = vec![(WORLD, next, sent[rank as usize])];
+        messaging.received_from = vec![(WORLD, before, sent[before as usize])];
+    }
+    look(&scene)
+}
+
 #[test]
 fn the_rank_that_did_not_pass_on_what_it_received_is_named_in_a_ring() {
     // Rank 0 begins each round; rank 2 has not passed on the seventh message.
-    let ring = |sent: [u64; 4]| {
-        let mut scene = Scene::of(4);
-        for rank in 0..4_u32 {
-            let (before, next) = ((rank + 3) % 4, (rank + 1) % 4);
-            scene.receive(rank, Peer::One(before), 7);
-            let messaging = scene.process(rank).messaging.get_or_insert_default();
-            messaging.sent_to = vec![(WORLD, next, sent[rank as usize])];
-            messaging.received_from = vec![(WORLD, before, sent[before as usize])];
-        }
-        look(&scene)
-    };
     let said = ring([7, 7, 6, 6]);
     assert_eq!(said.kind, Kind::MESSAGE_NEVER_SENT, "{}", said.verdict);
     let wanted = "rank 3 waits for a message from rank 2 with tag 7 on WORLD that was never sent: rank 2 has received 7 messages \
@@ -258,20 +260,9 @@ fn a_rank_that_receives_from_all_senders_but_one_has_left_that_one_out() {
 #[test]
 fn a_rank_of_a_shift_that_sends_nothing_along_the_ring_is_named() {
     // Rank 0 takes rank 3 for its neighbor, which is the end of a row.
-    let shift = |sent: [u64; 4]| {
-        let mut scene = Scene::of(4);
-        for rank in 0..4_u32 {
-            let (before, next) = ((rank + 3) % 4, (rank + 1) % 4);
-            scene.receive(rank, Peer::One(before), 7);
-            let messaging = scene.process(rank).messaging.get_or_insert_default();
-            messaging.sent_to = vec![(WORLD, next, sent[rank as usize])];
-            messaging.received_from = vec![(WORLD, before, sent[before as usize])];
-        }
-        look(&scene)
-    };
-    let said = shift([1, 2, 3, 0]);
+    let said = ring([1, 2, 3, 0]);
     assert_eq!(said.kind, Kind::MESSAGE_NEVER_SENT, "{}", said.verdict);
     assert!(said.verdict.contains("rank 3 has sent rank 0 no message"), "{}", said.verdict);
     assert_eq!(said.culprits.iter().map(|one| one.ranks.to_string()).collect::<Vec<_>>(), ["3", "0"]);
-    assert_eq!(shift([1, 2, 2, 0]).kind, Kind::DEADLOCK);
+    assert_eq!(ring([1, 2, 2, 0]).kind, Kind::DEADLOCK);
 }
