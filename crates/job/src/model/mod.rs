@@ -2,6 +2,7 @@
 //!
 //! [`process`] converts an image to plain values once; everything later works on the copy.
 
+pub mod abort;
 pub mod fortran_frames;
 pub mod locate;
 pub mod objects;

@@ -4,6 +4,8 @@
 //! communicator. `why::join` maps both to processes once the observations of all ranks are available.
 
 #[cfg(test)]
+mod abort_tests;
+#[cfg(test)]
 mod argument_tests;
 mod arguments;
 mod calls;

@@ -9,6 +9,7 @@ use super::{
     locks, one_sided, windows,
 };
 use super::{calls, collective_objects, message_calls, raised, thread_level};
+use crate::model::abort;
 use crate::model::locate::Locate;
 use crate::model::process::{Process, ThreadFacts};
 use crate::model::rank::{Rank, SymbolContext};
@@ -151,7 +152,15 @@ impl Stage {
 
 fn thread<S: Source>(facts: &ThreadFacts, calls: &calls::Reader<'_, '_, S>, context: &dyn Context) -> Thread {
     let process = calls.rank.process();
-    let call = calls.call(facts).and_then(|call| match process.finalized() {
+    let call = match context.ended().is_some() && abort::is_over(process, facts) {
+        true => Some(Call {
+            function: abort::FUNCTION.to_owned(),
+            place: abort::place(calls.rank),
+            ..Call::default()
+        }),
+        false => calls.call(facts),
+    };
+    let call = call.and_then(|call| match process.finalized() {
         false => Some(call),
         // Nothing is waited for any more, but the call may be what the library ended the process for.
         true => (!call.wrong.is_empty()).then(|| Call { needs: Vec::new(), any: false, ..call }),

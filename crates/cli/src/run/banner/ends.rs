@@ -3,7 +3,7 @@
 use crate::render::duration;
 use mpiscope_job::Members;
 use mpiscope_job::model::process::Ending;
-use mpiscope_job::performance::report::{JobReport, RankReport, Silent, ThreadReport};
+use mpiscope_job::performance::report::{JobReport, RankReport, Silent};
 use std::collections::BTreeMap;
 
 /// Whether a process failed, or a rank called `MPI_Abort` or is over without having finalized MPI.
@@ -48,8 +48,7 @@ fn bad_end(rank: &RankReport) -> Option<String> {
     let mut parts = Vec::new();
     match (rank.abort_code, rank.finalized) {
         (Some(code), _) => {
-            let abort = format!("called MPI_Abort with code {code}");
-            parts.push(called(&abort, aborting(rank).and_then(|thread| thread.call_place.as_ref())));
+            parts.push(called(&format!("called MPI_Abort with code {code}"), rank.abort_place.as_ref()));
         }
         (None, false) if rank.end_unseen => parts.push("end not seen".to_owned()),
         (None, false) if rank.alive => parts.push("still running".to_owned()),
@@ -70,11 +69,6 @@ fn bad_end(rank: &RankReport) -> Option<String> {
         parts.extend(last_seen(rank));
     }
     (!parts.is_empty()).then(|| parts.join(", "))
-}
-
-/// Returns the thread that called `MPI_Abort`.
-fn aborting(rank: &RankReport) -> Option<&ThreadReport> {
-    rank.open_threads().find(|thread| thread.in_call.as_deref() == Some("MPI_Abort"))
 }
 
 /// Returns `last seen in MPI_Recv at ring.c:9`, or the last call made.

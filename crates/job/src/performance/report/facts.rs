@@ -2,6 +2,7 @@
 
 use crate::jobs::other_worlds::{Spawned, Which};
 use crate::jobs::placement::Placement;
+use crate::model::abort;
 use crate::model::objects::{Kind, Object};
 use crate::model::rank::Rank;
 use crate::performance::sites::{self, RankSites};
@@ -28,6 +29,8 @@ pub struct Facts {
     /// By thread, in the order of the process's threads: place of the open call, otherwise of the last one
     /// that returned.
     pub places: Vec<Option<String>>,
+    /// Source line of its call of `MPI_Abort`.
+    pub abort_place: Option<String>,
     /// The processes it has spawned, as far as known.
     pub spawned: Vec<Spawned>,
     /// Size of the image in bytes.
@@ -69,10 +72,18 @@ impl Facts {
         let call_sites = sites::of_rank(rank).unwrap_or_default();
         let spawned = Spawned::of(rank.image(), &rank.process().world, Which::All);
         let places = rank.process().threads.iter().map(|thread| rank.place(thread.return_address)).collect();
-        Self { files: files(rank), call_sites, places, spawned, ..Self::snapshot(rank, placement) }
+        let abort_place = abort::place(rank);
+        Self {
+            files: files(rank),
+            call_sites,
+            places,
+            abort_place,
+            spawned,
+            ..Self::snapshot(rank, placement)
+        }
     }
 
-    /// Reads all but files, call sites, places and spawned processes.
+    /// Reads all but files, call sites, places of calls and spawned processes.
     pub fn snapshot<S: Source>(rank: &Rank<'_, S>, placement: Option<Placement>) -> Self {
         let image = rank.image();
         let totals = image.all::<Traffic>(SectionKind::TRAFFIC).unwrap_or_default();
@@ -84,6 +95,7 @@ impl Facts {
             files: Vec::new(),
             call_sites: RankSites::default(),
             places: Vec::new(),
+            abort_place: None,
             spawned: Vec::new(),
             image: image.source().len(),
             placement,

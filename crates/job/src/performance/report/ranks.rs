@@ -37,6 +37,7 @@ pub(super) fn rank_report(observed: &Observed, worlds: &Worlds) -> RankReport {
         end_unseen: observed.end_unseen,
         erred: false,
         abort_code: p.abort_code,
+        abort_place: observed.facts.abort_place.clone(),
         in_call: open.and_then(|t| t.in_call.clone()),
         last_call: last_report.and_then(|t| t.last_call.clone()),
         call_place: open.or(last_report).and_then(|t| t.call_place.clone()),

@@ -44,6 +44,9 @@ pub struct RankReport {
     pub erred: bool,
     /// Error code passed to `MPI_Abort`.
     pub abort_code: Option<i32>,
+    /// Source line of its call of `MPI_Abort`, if known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub abort_place: Option<String>,
     /// The call that was open at the end: the main thread's, otherwise that of the first thread that was in
     /// one.
     pub in_call: Option<String>,
