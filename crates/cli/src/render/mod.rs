@@ -23,7 +23,7 @@ pub use escape::escape;
 pub use fit::{display_width, shorten};
 pub use pager::{Paged, refuse as refuse_pager};
 pub use progress::while_working;
-pub use quantity::{ESTIMATED, age, bytes, count, duration, moment, span, time_of_calls};
+pub use quantity::{ESTIMATED, age, bytes, calls, count, duration, moment, span, time_of_calls};
 pub use screen::{Block, NOT_WRITTEN, Screen, complain, reader_is_gone, unless_gone};
 pub use table::{Table, or_dash};
 pub use terminal::{Colour, ColourChoice, Terminal};

@@ -8,6 +8,16 @@ pub fn count(n: usize, what: &str) -> String {
     format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }
 
+/// Formats the number of completed calls and of calls still open at the end: `3 + 1 open`.
+#[must_use]
+pub fn calls(completed: u64, open: usize) -> String {
+    match (completed, open) {
+        (completed, 0) => completed.to_string(),
+        (0, open) => format!("{open} open"),
+        (completed, open) => format!("{completed} + {open} open"),
+    }
+}
+
 /// Returns the union of two ranges, each given by its minimum and maximum.
 #[must_use]
 pub fn span(one: Option<(f64, f64)>, other: Option<(f64, f64)>) -> Option<(f64, f64)> {

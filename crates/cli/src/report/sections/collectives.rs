@@ -1,7 +1,7 @@
 //! Collectives by communicator, and the arguments of the last ones.
 
 use super::{collectives_marked, mark, more, waited, without_size};
-use crate::render::{Block, Table, bytes, count, time_of_calls};
+use crate::render::{Block, Table, bytes, calls, count, time_of_calls};
 use mpiscope_job::Members;
 use mpiscope_job::performance::report::JobReport;
 use mpiscope_job::performance::report::{Collectives, OfFunction, Recent};
@@ -106,7 +106,7 @@ fn table(functions: &[OfFunction], waits: &Waits) -> Table {
     for one in functions.iter().take(MOST_KINDS) {
         table.push(vec![
             format!("  {}", one.function),
-            one.calls.to_string(),
+            calls(one.calls, one.open),
             time_of_calls(one.time_s, 0),
             waited(one.wait_s, collectives_marked(waits)),
             bytes(one.bytes),
@@ -193,6 +193,7 @@ mod tests {
             functions: vec![OfFunction {
                 function: "MPI_Bcast".into(),
                 calls: 7,
+                open: 0,
                 time_s: Some(0.5),
                 wait_s: Some(0.25),
                 bytes: 14,

@@ -1,8 +1,8 @@
 //! Where the time went: functions over all ranks, ranks, threads.
 
 use super::{more, percent};
-use crate::render::{Block, ESTIMATED, Table, bytes, duration, time_of_calls};
-use crate::run::banner::{at_rank, calls, twice};
+use crate::render::{Block, ESTIMATED, Table, bytes, calls, duration, time_of_calls};
+use crate::run::banner::{at_rank, twice};
 use mpiscope_job::Members;
 use mpiscope_job::performance::report::{JobReport, RankReport};
 
@@ -35,7 +35,7 @@ fn functions(report: &JobReport) -> Table {
     if !report.times {
         let mut table = Table::new(&["  FUNCTION", "CALLS", "BYTES"]).numbers(&[1, 2]);
         for f in report.functions.iter().take(MOST_FUNCTIONS) {
-            table.push(vec![format!("  {}", f.name), calls(f), bytes(f.total.bytes)]);
+            table.push(vec![format!("  {}", f.name), calls(f.total.count, f.open), bytes(f.total.bytes)]);
         }
         return table;
     }
@@ -58,7 +58,7 @@ fn functions(report: &JobReport) -> Table {
     for f in report.functions.iter().take(MOST_FUNCTIONS) {
         table.push(vec![
             format!("  {}", f.name),
-            calls(f),
+            calls(f.total.count, f.open),
             time_of_calls(f.total.time_s, f.total.estimated),
             f.total.time_s.map_or_else(dash, |time| percent(time, all)),
             f.min.time_s.map_or_else(dash, duration),

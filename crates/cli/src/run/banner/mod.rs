@@ -6,7 +6,7 @@ mod problems;
 use super::ended::told_to_end;
 use super::hosts::FromHost;
 use super::{Options, evidence, nobody};
-use crate::render::{self, Block, Table, Terminal, complain, duration, shorten, time_of_calls};
+use crate::render::{self, Block, Table, Terminal, calls, complain, duration, shorten, time_of_calls};
 use crate::whole_file;
 use anyhow::Result;
 use ends::ends;
@@ -249,7 +249,11 @@ fn table(report: &JobReport) -> Table {
     if !report.times {
         let mut table = Table::new(&["  function", "calls", "bytes"]).numbers(&[1, 2]);
         for f in report.functions.iter().take(MOST_FUNCTIONS) {
-            table.push(vec![format!("  {}", f.name), calls(f), render::bytes(f.total.bytes)]);
+            table.push(vec![
+                format!("  {}", f.name),
+                calls(f.total.count, f.open),
+                render::bytes(f.total.bytes),
+            ]);
         }
         return table;
     }
@@ -264,7 +268,7 @@ fn table(report: &JobReport) -> Table {
         let dash = || "-".to_owned();
         table.push(vec![
             format!("  {}", f.name),
-            calls(f),
+            calls(f.total.count, f.open),
             time_of_calls(f.total.time_s, f.total.estimated),
             f.total.time_s.map_or_else(dash, |_| format!("{share:.1}")),
             f.min.time_s.map_or_else(dash, duration),
@@ -275,15 +279,6 @@ fn table(report: &JobReport) -> Table {
         ]);
     }
     table
-}
-
-/// Formats the number of completed calls and of calls still open at the end.
-pub fn calls(f: &FunctionReport) -> String {
-    match (f.total.count, f.open) {
-        (count, 0) => count.to_string(),
-        (0, open) => format!("{open} open"),
-        (count, open) => format!("{count} + {open} open"),
-    }
 }
 
 /// Names the rank that an extreme belongs to.

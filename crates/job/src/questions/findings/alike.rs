@@ -37,7 +37,8 @@ impl<K: Ord> Alike<K> {
         self.described(kind, line, |_, said| said.to_owned())
     }
 
-    fn described<'a>(
+    /// Like [`findings`](Self::findings) with a sentence made of the ranks and the description.
+    pub(super) fn described<'a>(
         self,
         kind: Kind,
         line: impl Fn(&K) -> Option<&'a str>,

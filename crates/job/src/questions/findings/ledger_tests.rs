@@ -145,6 +145,22 @@ fn a_receive_from_any_rank_races_for_what_was_sent_before_it_was_complete() {
 }
 
 #[test]
+fn races_of_several_ranks_at_one_line_are_one_finding() {
+    let receive =
+        |peer, at| Line { flags: EntryFlag::ANY_SOURCE.0, ..line(peer, "MPI_Recv", [at, at, at + 1]) };
+    let receives = |number| rank(number, 4, vec![], vec![receive(2, 50), receive(3, 60)]);
+    let sends = |number| {
+        let to = |peer| line(peer, "MPI_Send", [10, 10, 11]);
+        rank(number, 4, vec![to(0), to(1)], vec![])
+    };
+    let found = of_kind(&[receives(0), receives(1), sends(2), sends(3)], "message-race");
+    assert_eq!((found.len(), found[0].ranks.to_string().as_str()), (1, "[0-1]"));
+    let wanted = "on ranks [0-1]: for example, rank 0 received from any rank at a.c:9 what rank 2 sent at a.c:9, but could \
+                  have received what rank 3 had sent at a.c:9 (2 times)";
+    assert!(found[0].sentence.ends_with(wanted), "{}", found[0].sentence);
+}
+
+#[test]
 fn a_message_sent_later_raced_unless_its_sender_has_learned_anything_since() {
     let job = |change: &dyn Fn(Observation) -> Observation| {
         let receive =

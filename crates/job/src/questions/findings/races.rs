@@ -4,6 +4,7 @@
 //! nothing from others since then, and was received later by another receive, or not at all: only timing decided
 //! which message came first. That is not an error if the order does not matter.
 
+use super::alike::Alike;
 use super::learned::{Incoming, LastEntries};
 use super::{Finding, Kind};
 use crate::observation::Observation;
@@ -95,7 +96,7 @@ pub fn wildcards(observations: &[Observation], words: &Words<'_>) -> Vec<Finding
             queue.add(From { sender: left.sender, sent: left.sent });
         }
     }
-    let mut found: BTreeMap<_, (u64, &Ends<'_>, From<'_>)> = BTreeMap::new();
+    let mut found = Alike::new();
     for ((receiver, _), mut queue) in queues {
         let mut received = std::mem::take(&mut queue.received);
         // Latest receives first.
@@ -108,13 +109,23 @@ pub fn wildcards(observations: &[Observation], words: &Words<'_>) -> Vec<Finding
             };
             let rival = if wild { queue.rival(ends).filter(races) } else { None };
             if let Some(rival) = rival {
-                let line = (receiver, &ends.received.named.place);
-                found.entry(line).or_insert((0, ends, rival)).0 += 1;
+                let line = ends.received.named.place.as_deref();
+                found.add(line, words.members([receiver]), 1, || said(ends, rival, words));
             }
             queue.add(From { sender: ends.sender, sent: ends.sent });
         }
     }
-    found.into_values().map(|(times, taken, other)| finding(times, taken, other, words)).collect()
+    found.described(
+        Kind::MESSAGE_RACE,
+        |line| *line,
+        |ranks, said| {
+            let harmless = "a race, harmless if the order of the messages does not matter";
+            match ranks.len() {
+                1 => format!("{harmless}: {said}"),
+                _ => format!("{harmless}, on {}: for example, {said}", ranks.named()),
+            }
+        },
+    )
 }
 
 /// The earliest time at which a process could know that a receive had taken its message.
@@ -124,22 +135,16 @@ fn decided(ends: &Ends<'_>) -> u64 {
     end(ends.received).min(sender)
 }
 
-fn finding(times: u64, taken: &Ends<'_>, other: From<'_>, words: &Words<'_>) -> Finding {
+/// Describes one of the receives.
+fn said(taken: &Ends<'_>, other: From<'_>, words: &Words<'_>) -> String {
     let at = |line: &Line| line.named.place.as_ref().map_or_else(String::new, |place| format!(" at {place}"));
-    let times = if times > 1 { format!(" ({times} times)") } else { String::new() };
-    Finding {
-        kind: Kind::MESSAGE_RACE,
-        ranks: words.members([taken.receiver]),
-        line: taken.received.named.place.clone(),
-        sentence: format!(
-            "a race, harmless if the order of the messages does not matter: rank {} received from any rank{} what \
-             rank {} sent{}, but could have received what rank {} had sent{}{times}",
-            words.rank(taken.receiver),
-            at(taken.received),
-            words.rank(taken.sender),
-            at(taken.sent),
-            words.rank(other.sender),
-            at(other.sent),
-        ),
-    }
+    format!(
+        "rank {} received from any rank{} what rank {} sent{}, but could have received what rank {} had sent{}",
+        words.rank(taken.receiver),
+        at(taken.received),
+        words.rank(taken.sender),
+        at(taken.sent),
+        words.rank(other.sender),
+        at(other.sent),
+    )
 }

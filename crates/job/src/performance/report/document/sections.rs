@@ -108,6 +108,8 @@ pub struct OfFunction {
     pub function: String,
     /// Number of completed calls.
     pub calls: u64,
+    /// Number of calls that were open at the end. They are not among the completed ones.
+    pub open: usize,
     /// Seconds in them and in calls that were open at the end; none if times were not recorded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub time_s: Option<f64>,

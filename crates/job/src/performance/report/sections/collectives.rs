@@ -88,6 +88,7 @@ impl OfFunction {
                 continue;
             };
             known.calls = known.calls.saturating_add(one.calls);
+            known.open = known.open.saturating_add(one.open);
             known.time_s = both_times(known.time_s, one.time_s);
             known.wait_s = both_times(known.wait_s, one.wait_s);
             known.bytes = known.bytes.saturating_add(one.bytes);
@@ -119,6 +120,7 @@ impl Collectives {
         self.functions.push(OfFunction {
             function: function.to_owned(),
             calls: totals.calls,
+            open: 0,
             time_s: totals.time_s,
             wait_s: None,
             bytes: totals.bytes(),
@@ -130,6 +132,7 @@ impl Collectives {
         self.functions.push(OfFunction {
             function: function.to_owned(),
             calls: 0,
+            open: 1,
             time_s: Some(seconds),
             wait_s: None,
             bytes: 0,
@@ -193,8 +196,9 @@ mod tests {
         };
         let found = collectives(&[seen], &[], &Worlds::default());
         let functions = found.iter().flat_map(|one| &one.functions);
-        let times: Vec<_> = functions.map(|one| (one.function.as_str(), one.calls, one.time_s)).collect();
-        assert_eq!(times, [("MPI_Barrier", 0, Some(3.0))]);
+        let times: Vec<_> =
+            functions.map(|one| (one.function.as_str(), one.calls, one.open, one.time_s)).collect();
+        assert_eq!(times, [("MPI_Barrier", 0, 1, Some(3.0))]);
     }
 
     #[test]

@@ -61,6 +61,7 @@ mod tests {
         let used = |function: &String| OfFunction {
             function: function.clone(),
             calls: 9,
+            open: 0,
             time_s: Some(0.5),
             wait_s: None,
             bytes: 72,
