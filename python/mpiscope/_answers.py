@@ -2531,6 +2531,8 @@ class ReportOfFunction(Record):
     calls: int
     #: The function; for persistent collectives the one that creates the request, which stands for all its starts.
     function: str
+    #: Number of calls that were open at the end. They are not among the completed ones.
+    open: int
     #: Seconds in them and in calls that were open at the end; none if times were not recorded.
     time_s: Optional[float]
     #: Seconds for which members waited for others, as in ``waits.of_collectives``: in these calls or, if they only
@@ -2580,6 +2582,8 @@ class ReportRankReport(Record):
 
     #: Error code passed to ``MPI_Abort``.
     abort_code: Optional[int]
+    #: Source line of its call of ``MPI_Abort``, if known.
+    abort_place: Optional[str]
     #: Whether the process still existed when the report was made or, if its end was not seen, when it was last seen.
     alive: bool
     #: The individual threads.
