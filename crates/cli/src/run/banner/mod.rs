@@ -170,16 +170,31 @@ fn lines(
     // Problems come first, and none of them is cut.
     lines.extend(shown(&found));
     let room = MOST_LINES.saturating_sub(lines.len() + usize::from(written.is_some())).max(LEAST_ENDS);
-    let all = shown(&last);
-    if all.len() > room {
-        let more = all.len() - (room - 1);
-        lines.extend(all.into_iter().take(room - 1));
-        lines.push(format!("  ... and {more} more lines; {}", rest.place()));
-    } else {
-        lines.extend(all);
-    }
+    lines.extend(within(room, last.iter().map(|block| block.lines(terminal)).collect(), &rest));
     let path = written.map(|path| Block::Line(format!("  report: {}", path.display())));
     lines.extend(path.into_iter().flat_map(|block| block.lines(terminal)));
+    lines
+}
+
+/// Returns the lines of as many blocks as there is room for, at least of one, and how many lines are omitted. No block is
+/// cut: half a sentence may mislead.
+fn within(room: usize, blocks: Vec<Vec<String>>, rest: &Rest<'_>) -> Vec<String> {
+    let all: usize = blocks.iter().map(Vec::len).sum();
+    if all <= room {
+        return blocks.concat();
+    }
+    let mut lines: Vec<String> = Vec::new();
+    for block in blocks {
+        if !lines.is_empty() && lines.len() + block.len() >= room {
+            break;
+        }
+        lines.extend(block);
+    }
+    let more = all - lines.len();
+    let omitted = (more > 0).then(|| {
+        format!("  ... and {} more {}; {}", more, if more == 1 { "line" } else { "lines" }, rest.place())
+    });
+    lines.extend(omitted);
     lines
 }
 
@@ -340,6 +355,19 @@ mod tests {
     use mpiscope_job::performance::report::Silent;
     use mpiscope_job::performance::waits::{self, Lost};
     use mpiscope_job::questions::findings::{Finding, Kind};
+
+    #[test]
+    fn a_block_for_which_there_is_no_room_is_omitted_as_a_whole() {
+        let block = |lines: &[&str]| lines.iter().map(|line| (*line).to_owned()).collect::<Vec<_>>();
+        let blocks = vec![block(&["a"]), block(&["b", "c"]), block(&["d", "e", "f"])];
+        let shown = |room| within(room, blocks.clone(), &Rest::NotWritten);
+        assert_eq!(shown(6), ["a", "b", "c", "d", "e", "f"]);
+        assert_eq!(shown(5)[..3], ["a", "b", "c"]);
+        assert!(shown(5)[3].starts_with("  ... and 3 more lines; "), "{:?}", shown(5));
+        assert_eq!(shown(3)[0], "a");
+        assert!(shown(3)[1].starts_with("  ... and 5 more lines; "), "{:?}", shown(3));
+        assert_eq!(within(1, vec![block(&["a", "b"])], &Rest::NotWritten), ["a", "b"]);
+    }
 
     #[test]
     fn the_largest_cause_of_waiting_is_named_if_it_is_significant() {
