@@ -70,7 +70,9 @@ fn entered(seen: &Observation) -> impl Iterator<Item = (u64, &str, f64)> {
             Need::Collective(collective) | Need::Neighbors { collective, .. } => Some(collective.comm),
             _ => None,
         })?;
-        is_collective(&call.function).then_some((of, call.function.as_str(), span.ns() as f64 / 1e9))
+        // All ranks wait in it for each other, but it is not a call on a communicator.
+        let on_one = is_collective(&call.function) && call.function != "MPI_Finalize";
+        on_one.then_some((of, call.function.as_str(), span.ns() as f64 / 1e9))
     })
 }
 
@@ -184,12 +186,13 @@ mod tests {
             needs: vec![Need::Collective(Box::new(collective))],
             ..Call::default()
         };
+        let finalize = Call { function: "MPI_Finalize".into(), ..call.clone() };
         let comm = Communicator { identity: 7, size: 2, collectives: 1, ..Communicator::default() };
         // It was looked at a second after it had ended.
         let (looked_ns, ended_ns) = (9_000_000_000, 8_000_000_000);
         let seen = Observation {
             rank: Some(0),
-            threads: vec![Thread { call: Some(call), ..Thread::default() }],
+            threads: [call, finalize].map(|call| Thread { call: Some(call), ..Thread::default() }).into(),
             communicators: vec![comm],
             last: Some(LastLook { looked_ns, ended_ns, began_to_end_ns: ended_ns }),
             ..Observation::default()
