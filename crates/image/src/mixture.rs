@@ -14,11 +14,14 @@ const PRIME: u64 = 65521;
 /// Represents elements of several kinds; not the code of any element.
 const SEVERAL: u16 = u16::MAX;
 
+/// Marks the kind of elements of which every member is sent some. No class of elements has this bit.
+const TO_ALL: u16 = 0x80;
+
 /// A multiset of elements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Mixture {
     sum: u16,
-    /// [`Element::code`] if all elements are alike; zero if there are none.
+    /// [`Element::code`] if all elements are alike, perhaps with [`TO_ALL`]; zero if there are none.
     kind: u16,
 }
 
@@ -54,10 +57,23 @@ impl Mixture {
         Self { sum: (self.sum as u64 * (count % PRIME) % PRIME) as u16, ..self }
     }
 
+    /// The same, marked if they are alike and every member is sent some of them.
+    #[must_use]
+    pub const fn marked(self, to_all: bool) -> Self {
+        let kind = if to_all && self.kind != 0 { self.kind | TO_ALL } else { self.kind };
+        Self { kind, ..self }
+    }
+
     /// The kind of all elements, if they are alike.
     #[must_use]
     pub fn element(self) -> Option<Element> {
-        (self.kind != 0 && self.kind != SEVERAL).then(|| Element::of_code(self.kind))
+        (self.kind != 0 && self.kind != SEVERAL).then(|| Element::of_code(self.kind & !TO_ALL))
+    }
+
+    /// Likewise, if in addition every member is known to be sent some of them.
+    #[must_use]
+    pub fn element_to_all(self) -> Option<Element> {
+        self.element().filter(|_| self.kind & TO_ALL != 0)
     }
 
     /// Whether there are elements of several kinds.
@@ -115,6 +131,19 @@ mod tests {
         assert_eq!(int.times(0), Mixture::EMPTY);
         assert_eq!(int.times(5).element(), Some(INT));
         assert!(int.and(double).is_of_several_kinds() && int.and(double).element().is_none());
+    }
+
+    #[test]
+    fn elements_of_one_kind_may_be_marked_as_sent_to_all() {
+        let (int, double) = (Mixture::one(INT), Mixture::one(DOUBLE));
+        let marked = int.times(3).marked(true);
+        assert_eq!((marked.element(), marked.element_to_all()), (Some(INT), Some(INT)));
+        assert_eq!(int.marked(false).element_to_all(), None);
+        assert_eq!(marked.less(int.times(3)), 0);
+        assert_eq!(int.and(double).marked(true), int.and(double), "of two kinds, each may go to some only");
+        assert_eq!(Mixture::EMPTY.marked(true), Mixture::EMPTY);
+        let mut elements = PREDEFINED.iter().flat_map(|one| one.elements);
+        assert!(elements.all(|element| element.code() & TO_ALL == 0));
     }
 
     #[test]

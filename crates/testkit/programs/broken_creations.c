@@ -83,5 +83,16 @@ static void fences_of_two_assertions(void)
     MPI_Win_free(&win);
 }
 
+/* finding freed_instead_of_used 2 collective-mismatch ranks [0-1] says rank 1 has freed it in collective 1 */
+static void freed_instead_of_used(void)
+{
+    int all[2], value = rank;
+    MPI_Comm comm;
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    if (rank == 0)
+        MPI_Gather(&value, 1, MPI_INT, all, 1, MPI_INT, 1, comm); /* here: freed_instead_of_used */
+    MPI_Comm_free(&comm);
+}
+
 FINDINGS(MPI_Init, F(grid_of_other_dimensions), F(file_opened_in_two_ways), F(room_reserved_of_two_sizes), F(file_cut_to_two_sizes),
-         F(fences_of_two_assertions))
+         F(fences_of_two_assertions), F(freed_instead_of_used))

@@ -94,7 +94,38 @@ static void reduce_scatter_of_other_counts(void)
     MPI_Reduce_scatter(values, result, counts, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
 }
 
+/* finding reduce_scatter_of_two_types 2 collective-mismatch ranks [0-1] says collective mismatch (type signature) on MPI_COMM_WORLD */
+static void reduce_scatter_of_two_types(void)
+{
+    int values[2] = {0}, result, counts[2] = {1, 1};
+    MPI_Datatype type = rank == 1 ? MPI_FLOAT : MPI_INT;
+    MPI_Reduce_scatter(values, &result, counts, type, MPI_SUM, MPI_COMM_WORLD); /* here: reduce_scatter_of_two_types */
+}
+
+/* finding alltoallv_of_two_types 3 collective-mismatch ranks 1 says rank 1 gives 4-byte real elements and expects 4-byte real elements */
+static void alltoallv_of_two_types(void)
+{
+    /* Each sends what it expects, so that the sums agree. */
+    int in[3] = {0}, out[3], counts[3] = {1, 1, 1}, at[3] = {0, 1, 2};
+    MPI_Request request;
+    MPI_Datatype type = rank == 1 ? MPI_FLOAT : MPI_INT;
+    MPI_Ialltoallv(in, counts, at, type, out, counts, at, type, MPI_COMM_WORLD, &request); /* here: alltoallv_of_two_types */
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+
+/* finding gather_of_one_too_few 3 collective-mismatch ranks 1 says ranks [0,2] were in MPI_Gather with 2 x MPI_INT (8 bytes) at */
+static void gather_of_one_too_few(void)
+{
+    /* What the root expects of each tells which of the two others is wrong. */
+    int all[6], values[2] = {rank, rank};
+    if (rank == 1)
+        MPI_Gather(values, 1, MPI_INT, NULL, 0, MPI_INT, 0, MPI_COMM_WORLD); /* here: gather_of_one_too_few */
+    else
+        MPI_Gather(values, 2, MPI_INT, all, 2, MPI_INT, 0, MPI_COMM_WORLD);
+}
+
 FINDINGS(MPI_Init, F(gather_with_too_much_room), F(gather_without_room), F(allgather_with_too_much_room),
          F(alltoall_without_waiting_of_other_types), F(gatherv_of_one_too_few), F(gatherv_of_another_type),
          F(alltoallw_of_another_type), F(scatterv_without_waiting_of_other_counts), F(scatterv_of_one_too_few),
-         F(reduce_scatter_of_other_counts))
+         F(reduce_scatter_of_other_counts), F(reduce_scatter_of_two_types), F(alltoallv_of_two_types),
+         F(gather_of_one_too_few))

@@ -67,3 +67,89 @@ fn finding(mismatch: &Mismatch<'_>, count: usize, words: &Words<'_>) -> Option<F
         sentence: format!("{}{more}", words.mismatch(mismatch)?),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Kind, findings};
+    use crate::observation::{Collective, Communicator, History, Observation, Stage};
+
+    /// A rank of two that has freed a duplicate of the world, after it was in these collectives on it.
+    fn rank(rank: u32, before: &[&str]) -> Observation {
+        let comm = |identity, collectives, freed| Communicator {
+            identity,
+            name: format!("comm {identity}"),
+            rank,
+            size: 2,
+            collectives,
+            freed,
+            ..Default::default()
+        };
+        let freeing = before.len() as u64 + 1;
+        let kind = |name: &&str| Collective {
+            comm: 5,
+            function: (*name).into(),
+            place: Some("a.c:7".into()),
+            ..Default::default()
+        };
+        let history = History {
+            comm: 5,
+            newest: freeing,
+            entries: (1..=freeing).zip(0..).collect(),
+            kinds: before.iter().chain(&["MPI_Comm_free"]).map(kind).collect(),
+            ..Default::default()
+        };
+        Observation {
+            world: "w".into(),
+            rank: Some(rank),
+            size: Some(2),
+            stage: Stage::Finalized,
+            communicators: vec![comm(9, 0, false), comm(5, freeing, true)],
+            // The only collective on a communicator is not remembered if it frees it.
+            history: if before.is_empty() { Vec::new() } else { vec![history] },
+            ..Default::default()
+        }
+    }
+
+    #[test]
+    fn a_rank_that_freed_a_communicator_instead_of_using_it_is_named_after_the_end() {
+        let found = findings(&[rank(0, &["MPI_Gather", "MPI_Bcast"]), rank(1, &[])], &[]);
+        let [one] = found.as_slice() else { panic!("{found:#?}") };
+        assert_eq!(one.kind, Kind::COLLECTIVE_MISMATCH);
+        let wanted = "collective mismatch (freed) on comm 5, collective 1: rank 0 was in MPI_Gather at a.c:7, rank 1 has \
+                      freed it in collective 1";
+        assert_eq!(one.sentence, wanted);
+        assert_eq!(findings(&[rank(0, &["MPI_Gather"]), rank(1, &["MPI_Gather"])], &[]), []);
+        assert_eq!(findings(&[rank(0, &[]), rank(1, &[])], &[]), []);
+    }
+
+    /// One of three ranks in a gather to rank 0, which expects 4 bytes from each.
+    fn gathers(rank: u32, bytes: u64) -> Observation {
+        let sent = Collective {
+            comm: 9,
+            function: "MPI_Gather".into(),
+            root: Some(0),
+            bytes: (rank != 0).then_some(bytes),
+            totals: Some((bytes, if rank == 0 { 12 } else { 0 })),
+            place: Some(format!("a.c:{rank}")),
+            ..Default::default()
+        };
+        let mut seen = self::rank(rank, &[]);
+        let world = Communicator { identity: 9, rank, size: 3, collectives: 1, ..Default::default() };
+        (seen.size, seen.communicators) = (Some(3), vec![world]);
+        let entries = vec![(1, 0)];
+        seen.history = vec![History { comm: 9, newest: 1, entries, kinds: vec![sent], ..Default::default() }];
+        seen
+    }
+
+    #[test]
+    fn the_root_tells_which_of_two_members_sent_too_much() {
+        let job = |bytes: [u64; 3]| {
+            let found = findings(&[0, 1, 2].map(|me| gathers(me, bytes[me as usize])), &[]);
+            found.iter().map(|one| (one.ranks.to_string(), one.line.clone())).collect::<Vec<_>>()
+        };
+        assert_eq!(job([4, 8, 4]), [("1".to_owned(), Some("a.c:1".to_owned()))]);
+        assert_eq!(job([4, 4, 8]), [("2".to_owned(), Some("a.c:2".to_owned()))]);
+        assert_eq!(job([4, 8, 16]), [("[1-2]".to_owned(), Some("a.c:2".to_owned()))], "with neither");
+        assert_eq!(job([4, 4, 4]), []);
+    }
+}

@@ -578,7 +578,29 @@ mod tests {
         };
         assert_eq!(job("MPI_Allgatherv", *b"iif"), 1);
         assert_eq!(job("MPI_Allgatherv", *b"iii"), 0);
+        assert_eq!(job("MPI_Ireduce_scatter_c", *b"iif"), 1);
+        assert_eq!(job("MPI_Reduce_scatter", *b"iii"), 0);
         assert_eq!(job("MPI_Alltoallv", *b"iif"), 0, "each may send only to itself");
+        let sends = |kinds: [[u8; 2]; 3]| {
+            let member = |me: u32| {
+                let mixture = |of: [u8; 2]| {
+                    let [one, other] = of.map(|class| Mixture::one(Element::new(class, 4)));
+                    one.and(other)
+                };
+                let gives = mixture(kinds[me as usize].map(|_| kinds[me as usize][0])).marked(true);
+                let expects = mixture(kinds[me as usize]);
+                let [[_, gives], [_, expects]] = [gives.stored(), expects.stored()];
+                let mut seen = rank(me, &["MPI_Alltoallw"]);
+                let given = &mut seen.history[0].kinds[0];
+                (given.totals, given.elements) =
+                    (Some((12, 12)), Some(ElementKinds { difference: 0, gives, expects }));
+                seen
+            };
+            findings(&(0..3).map(member).collect::<Vec<_>>(), &[]).len()
+        };
+        assert_eq!(sends([*b"ii", *b"ii", *b"ff"]), 1, "each sends to all");
+        assert_eq!(sends([*b"ii", *b"ii", *b"ii"]), 0);
+        assert_eq!(sends([*b"if", *b"if", *b"fi"]), 0, "each expects both kinds");
     }
 
     #[test]

@@ -8,6 +8,7 @@ use super::snapshot::{
     Collective, CommIndex, Condition, FREED, FUNCTION, Need, PARTS, Process, ProcessIndex, Snapshot,
 };
 use crate::observation::{Between, ElementKinds, RootBetween};
+use mpi_abi::Element;
 use mpiscope_image::mixture::{self, Mixture};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::hash::Hash;
@@ -165,7 +166,15 @@ pub enum Sums {
 #[must_use]
 pub fn disagreements(snapshot: &Snapshot) -> Vec<Mismatch<'_>> {
     let entered = snapshot.processes.iter().flat_map(|process| &process.collectives);
-    compare(snapshot, entered.map(|collective| (place(collective), Vec::new())).collect())
+    let mut found = compare(snapshot, entered.map(|collective| (place(collective), Vec::new())).collect());
+    // Of a communicator on which it was in no other collective, a process does not remember the one that freed it.
+    let comm = |mismatch: &Mismatch<'_>| mismatch.groups.first().map(|(collective, _)| collective.comm);
+    let apart = found.iter().filter(|mismatch| mismatch.difference == FUNCTION);
+    let mut known: HashSet<_> = apart.map(comm).collect();
+    let freed = freed(snapshot, |process| Box::new(process.collectives.iter().chain(open(process))));
+    found.extend(freed.into_iter().filter(|mismatch| known.insert(comm(mismatch))));
+    found.sort_by_key(|mismatch| mismatch.groups.first().map(|(collective, _)| place(collective)));
+    found
 }
 
 /// Returns collectives whose members do not agree and in which a process waits, or that preceded one of
@@ -187,7 +196,7 @@ pub fn mismatches(snapshot: &Snapshot) -> Vec<Mismatch<'_>> {
     let before = entered.map(place).filter(|(comm, number)| {
         *number != FINALIZE && latest.get(comm).is_some_and(|latest| number < latest)
     });
-    let mut found = freed(snapshot);
+    let mut found = freed(snapshot, |process| Box::new(open(process)));
     let compared =
         compare(snapshot, waited.iter().copied().chain(before).map(|at| (at, Vec::new())).collect());
     found.extend(compared.into_iter().filter(|mismatch| {
@@ -202,10 +211,22 @@ pub fn mismatches(snapshot: &Snapshot) -> Vec<Mismatch<'_>> {
 /// Functions that free the communicator, window or file they are called on.
 const FREEING: [&str; 4] = ["MPI_Comm_free", "MPI_Comm_disconnect", "MPI_Win_free", "MPI_File_close"];
 
-/// Returns collectives in which processes wait on an object that another member has freed in an earlier
+/// Whether a process that has freed the object of a collective in the collective `last` did so instead of entering
+/// this one.
+pub fn has_freed_instead(last: u64, collective: &Collective) -> bool {
+    // One that has left a freeing call did the same as those still in it.
+    let frees = FREEING.contains(&&*collective.signature.function);
+    let number = parts(collective.number).0;
+    last < number || last == number && !frees
+}
+
+/// Collectives of a process.
+type Used<'a> = Box<dyn Iterator<Item = &'a Collective> + 'a>;
+
+/// Returns those of the given collectives that are on an object that another member has freed in an earlier
 /// collective or under the same number. For windows and files it is not known what the others were in at that
 /// number, but it was not the freeing call.
-fn freed(snapshot: &Snapshot) -> Vec<Mismatch<'_>> {
+fn freed<'a>(snapshot: &'a Snapshot, used: impl Fn(&'a Process) -> Used<'a>) -> Vec<Mismatch<'a>> {
     let mut last: HashMap<CommIndex, Vec<(ProcessIndex, u64)>> = HashMap::new();
     for (index, process) in (0..).zip(&snapshot.processes) {
         for comm in &process.freed {
@@ -214,18 +235,18 @@ fn freed(snapshot: &Snapshot) -> Vec<Mismatch<'_>> {
     }
     let mut waited: BTreeMap<(CommIndex, u64), (&Collective, Vec<ProcessIndex>)> = BTreeMap::new();
     for (index, process) in (0..).zip(&snapshot.processes).filter(|_| !last.is_empty()) {
-        for collective in open(process).filter(|collective| last.contains_key(&collective.comm)) {
+        for collective in used(process).filter(|collective| last.contains_key(&collective.comm)) {
             let at = (collective.comm, collective.number);
-            waited.entry(at).or_insert_with(|| (collective, Vec::new())).1.push(index);
+            let inside = &mut waited.entry(at).or_insert_with(|| (collective, Vec::new())).1;
+            if inside.last() != Some(&index) {
+                inside.push(index);
+            }
         }
     }
     let mut found = Vec::new();
-    for ((comm, number), (collective, inside)) in waited {
-        let number = parts(number).0;
-        // A process that has left a freeing call did the same as those still in it.
-        let frees = FREEING.contains(&&*collective.signature.function);
-        let gone = |last: u64| last < number || last == number && !frees;
-        let gone = last.get(&comm).into_iter().flatten().filter(|(_, last)| gone(*last));
+    for ((comm, _), (collective, inside)) in waited {
+        let gone = last.get(&comm).into_iter().flatten();
+        let gone = gone.filter(|(_, last)| has_freed_instead(*last, collective));
         let gone: Vec<_> = gone.map(|(process, _)| *process).collect();
         if !gone.is_empty() {
             let groups = vec![(collective, inside), (collective, gone)];
@@ -265,7 +286,7 @@ fn compare<'a>(
         .into_iter()
         .filter_map(|(at, given)| {
             let members = members(at.0);
-            let found = mismatch(&given).or_else(|| rootless(&given, members.len()));
+            let found = mismatch(&given, members).or_else(|| rootless(&given, members.len()));
             Some((at, found.or_else(|| lopsided(&given, members))?))
         })
         .collect();
@@ -287,11 +308,15 @@ fn groups<'a, K: Eq + Hash>(
             None => groups.push((collective, vec![*process])),
         }
     }
-    groups.sort_by_key(|(_, ranks)| (usize::MAX - ranks.len(), ranks.first().copied()));
+    largest_first(&mut groups);
     groups
 }
 
-fn mismatch<'a>(given: &Given<'a>) -> Option<Mismatch<'a>> {
+fn largest_first(groups: &mut Groups<'_>) {
+    groups.sort_by_key(|(_, ranks)| (usize::MAX - ranks.len(), ranks.first().copied()));
+}
+
+fn mismatch<'a>(given: &Given<'a>, members: &[ProcessIndex]) -> Option<Mismatch<'a>> {
     let (first, _) = given.first()?;
     let differs = |difference: &&'static str| {
         let mut known = given.iter().filter_map(|(collective, _)| collective.signature.part(difference));
@@ -303,7 +328,42 @@ fn mismatch<'a>(given: &Given<'a>) -> Option<Mismatch<'a>> {
     // A member for which this is unknown agrees with all others.
     let part = |collective: &'a Collective| collective.signature.part(difference);
     let known = given.iter().filter(|(collective, _)| part(collective).is_some()).copied().collect();
-    Some(Mismatch { difference, sums: None, groups: groups(&known, |collective, _| part(collective)) })
+    let mut groups = groups(&known, |collective, _| part(collective));
+    if let Some((root, at)) = siding_root(given, members, &groups)
+        && let Some((_, ranks)) = groups.get_mut(at)
+    {
+        ranks.push(root);
+        ranks.sort_unstable();
+        largest_first(&mut groups);
+    }
+    Some(Mismatch { difference, sums: None, groups })
+}
+
+/// The root of a gather or scatter, in which what it passes for itself is not what the others must agree on, and the only
+/// group whose members send what it expects from each, or expect what it sends to each.
+fn siding_root(
+    given: &Given<'_>,
+    members: &[ProcessIndex],
+    groups: &Groups<'_>,
+) -> Option<(ProcessIndex, usize)> {
+    let (first, _) = given.first()?;
+    let root = *members.get(usize::try_from(first.signature.root?).ok()?)?;
+    let (at_root, _) = given.iter().find(|(_, process)| *process == root)?;
+    let count = members.len() as u64;
+    let sides = |(one, _): &(&Collective, Vec<ProcessIndex>)| {
+        let ((gives, expects), (all_given, all_expected)) = (one.totals?, at_root.totals?);
+        let fits = gives.checked_mul(count)? == all_expected && expects == 0
+            || expects.checked_mul(count)? == all_given && gives == 0;
+        let kinds = one.elements.zip(at_root.elements);
+        let alike = kinds.is_none_or(|(own, root)| {
+            let (own, root) = (kinds_of(own), kinds_of(root));
+            if expects == 0 { own.0 == root.1 } else { own.1 == root.0 }
+        });
+        Some(fits && alike)
+    };
+    let mut found = (0..).zip(groups).filter(|(_, group)| sides(group) == Some(true));
+    let (at, _) = found.next()?;
+    (found.next().is_none() && groups.iter().all(|(_, ranks)| !ranks.contains(&root))).then_some((root, at))
 }
 
 /// Members of an intercommunicator that do not agree on one root: one must pass `MPI_ROOT`, the others of its
@@ -331,16 +391,41 @@ fn rootless<'a>(given: &Given<'a>, members: usize) -> Option<Mismatch<'a>> {
 /// Collectives with individual counts in which every member receives what all members send.
 const TO_ALL_ALIKE: [&str; 3] = ["MPI_Allgatherv", "MPI_Iallgatherv", "MPI_Allgatherv_init"];
 
-/// Whether two members of such a collective send and expect elements of one kind each, but not of the same.
+/// Collectives with individual counts in which all members pass the same counts and the same datatype.
+const REDUCED: [&str; 3] = ["MPI_Reduce_scatter", "MPI_Ireduce_scatter", "MPI_Reduce_scatter_init"];
+
+/// The kind of element that a member passes, if it passes only one and all others must pass the same.
 /// (With two groups, each expects what the other one sends.)
+fn only_kind(collective: &Collective) -> Option<Element> {
+    let elements = collective.elements?;
+    let function = collective.signature.function.trim_end_matches("_c");
+    let same =
+        REDUCED.contains(&function) || TO_ALL_ALIKE.contains(&function) && elements.gives == elements.expects;
+    Mixture::from_stored([0, elements.gives]).element().filter(|_| same)
+}
+
+/// Whether two members of such a collective pass elements of one kind each, but not of the same; or one sends each
+/// member elements of one kind, and another expects only elements of another kind.
 fn of_two_kinds(given: &Given<'_>) -> bool {
-    let mut kinds = given.iter().filter_map(|(collective, _)| {
-        let own = collective.elements.filter(|elements| elements.gives == elements.expects)?;
-        let alike = TO_ALL_ALIKE.contains(&collective.signature.function.trim_end_matches("_c"));
-        Mixture::from_stored([0, own.gives]).element().filter(|_| alike)
-    });
+    let mut kinds = given.iter().filter_map(|(collective, _)| only_kind(collective));
     let first = kinds.next();
-    kinds.any(|kind| Some(kind) != first)
+    if kinds.any(|kind| Some(kind) != first) {
+        return true;
+    }
+    let elements = || given.iter().filter_map(|(collective, _)| collective.elements);
+    let sent = elements().filter_map(|one| Mixture::from_stored([0, one.gives]).element_to_all());
+    let sent: HashSet<Element> = sent.collect();
+    let mut expected = elements().filter_map(|one| Mixture::from_stored([0, one.expects]).element());
+    expected.any(|kind| sent.iter().any(|sent| *sent != kind))
+}
+
+/// The kinds of elements that a member sends and expects, to be compared.
+fn kinds_of(elements: ElementKinds) -> (Result<Element, bool>, Result<Element, bool>) {
+    let kind = |stored: u16| {
+        let all = Mixture::from_stored([0, stored]);
+        all.element().ok_or(all.is_of_several_kinds())
+    };
+    (kind(elements.gives), kind(elements.expects))
 }
 
 /// All members together send something other than they expect. As each may pass what it likes, none is wrong
@@ -366,8 +451,7 @@ fn lopsided<'a>(given: &Given<'a>, members: &[ProcessIndex]) -> Option<Mismatch<
     let known = elements().all(|elements| elements.is_some());
     let sum = || mixture::sum(elements().flatten().map(|elements| elements.difference));
     let differ = known && (sum() != 0 || of_two_kinds(given));
-    let kinds = |elements: ElementKinds| (elements.gives, elements.expects);
-    let key = |collective: &Collective, process| (collective.elements.map(kinds), is_root(process));
+    let key = |collective: &Collective, process| (collective.elements.map(kinds_of), is_root(process));
     let groups = || groups(given, key);
     differ.then(|| Mismatch { difference: "type signature", sums: Some(Sums::Elements), groups: groups() })
 }

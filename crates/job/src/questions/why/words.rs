@@ -219,6 +219,7 @@ impl<'a> Words<'a> {
         let process = of.first().and_then(|one| self.process(*one));
         if difference == FREED
             && let Some(last) = process.and_then(|process| process.freed_at(collective.comm))
+            && collectives::has_freed_instead(last, collective)
         {
             let now = match process.is_some_and(collectives::is_finalizing) {
                 true => format!(" and {} in MPI_Finalize", verb(&members, "is", "are")),

@@ -50,20 +50,36 @@ impl Vector {
         Some((0..members.size).map(|at| unsafe { self.get(at) }).fold(0, u64::wrapping_add))
     }
 
-    /// Returns the sum of all shares, each with its own datatype.
+    /// Returns the share of all counts together, whose elements are marked if no count is zero.
+    #[inline(always)]
+    fn to_all<A: Abi>(self, datatype: A::Handle, members: Members, known: &mut Known) -> Option<Share> {
+        if !self.0.is_plausible() {
+            return None;
+        }
+        // SAFETY: the program passes as many counts as there are members.
+        let counts = (0..members.size).map(|at| unsafe { self.get(at) });
+        let (sum, least) =
+            counts.fold((0_u64, u64::MAX), |(sum, least), count| (sum.wrapping_add(count), least.min(count)));
+        Some(marked(known.share::<A>(sum, datatype)?, least > 0))
+    }
+
+    /// Returns the sum of all shares, each with its own datatype, whose elements are marked if no count is zero.
     fn share<A: Abi>(self, types: *const A::Handle, members: Members, known: &mut Known) -> Option<Share> {
         if !self.0.is_plausible() || !plausible(types.cast()) {
             return None;
         }
-        (0..members.size).try_fold(NOTHING, |sum, at| {
+        let mut to_all = true;
+        let sum = (0..members.size).try_fold(NOTHING, |sum, at| {
             // SAFETY: the program passes as many counts and datatypes as there are members.
             let (count, datatype) = unsafe { (self.get(at), *types.add(at as usize)) };
             // The datatype of zero elements is not significant.
             if count == 0 {
+                to_all = false;
                 return Some(sum);
             }
             together(sum, times(known.one::<A>(datatype)?, count)?)
-        })
+        })?;
+        Some(marked(sum, to_all))
     }
 
     /// Returns this process's count.
@@ -112,6 +128,10 @@ impl Known {
 fn times(share: Share, count: u64) -> Option<Share> {
     let elements = share.elements.map(|elements| elements.times(count));
     Some(Share { bytes: share.bytes.checked_mul(count)?, elements })
+}
+
+fn marked(share: Share, to_all: bool) -> Share {
+    Share { elements: share.elements.map(|elements| elements.marked(to_all)), ..share }
 }
 
 fn together(these: Share, those: Share) -> Option<Share> {
@@ -317,10 +337,10 @@ hooks! {
     /// `MPI_Alltoallv`.
     alltoallv(sendbuf: Buffer, send: Vector, sendtype: Type, receive: Vector, recvtype: Type) members {
         let mut known = Known::default();
-        let expects = known.share::<A>(receive.sum(members)?, recvtype)?;
+        let expects = receive.to_all::<A>(recvtype, members, &mut known)?;
         let gives = match in_place::<A>(sendbuf) {
             true => expects,
-            false => known.share::<A>(send.sum(members)?, sendtype)?,
+            false => send.to_all::<A>(sendtype, members, &mut known)?,
         };
         Some((gives, expects))
     }
