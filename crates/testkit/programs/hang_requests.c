@@ -35,6 +35,17 @@ static void persistent_send_not_started(void)
     barrier();
 }
 
+/* scenario persistent_sends_started_by_none 2 deadlock says ; ranks [0-1] have not started their persistent sends of hang_requests.c: */
+static void persistent_sends_started_by_none(void)
+{
+    int in, out = 0;
+    MPI_Request requests[2];
+    MPI_Send_init(&out, 1, MPI_INT, 1 - rank, 3, MPI_COMM_WORLD, &requests[0]);
+    MPI_Irecv(&in, 1, MPI_INT, 1 - rank, 3, MPI_COMM_WORLD, &requests[1]);
+    MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
+    MPI_Wait(&requests[1], MPI_STATUS_IGNORE); /* here: persistent_sends_started_by_none */
+}
+
 /* scenario persistent_receive_not_started 3 message-never-received culprit 1 says rank 1 has not started its persistent receive */
 static void persistent_receive_not_started(void)
 {
@@ -188,7 +199,8 @@ static void took_what_a_later_receive_names(void)
     barrier();
 }
 
-SCENARIOS(S(probed_and_received_otherwise), S(persistent_send_not_started), S(persistent_receive_not_started),
+SCENARIOS(S(probed_and_received_otherwise), S(persistent_send_not_started),
+          S(persistent_sends_started_by_none), S(persistent_receive_not_started),
           S(neighbour_not_entered), S(polling_for_another_tag), S(halo_lacks_a_message), S(one_result_too_many),
           S(receive_from_the_wrong_rank), S(waiting_for_one_that_polls),
           S(taken_by_a_receive_from_any_rank), S(taken_by_a_receive_posted_before),

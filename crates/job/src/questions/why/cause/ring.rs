@@ -15,6 +15,10 @@ const MOST_SPELLED: usize = 3;
 /// Maximum number of ring members that are compared with the other members of their communicators.
 const MOST_COMPARED: usize = 16;
 
+/// Advice if persistent messages were not started.
+const START_FIRST: &str =
+    "start these requests (MPI_Start, MPI_Startall) before waiting for the messages of other ranks";
+
 /// The kinds of waits between the members of a ring.
 #[derive(Default)]
 struct Links {
@@ -84,8 +88,13 @@ impl Case<'_> {
         let (odd, compared) = odd.unzip();
         let compared = compared.filter(|compared| !compared.is_empty());
         let compared = compared.map_or_else(String::new, |compared| format!("; {compared}"));
-        let verdict = format!("deadlock: {}{more}{each}{compared}", said.join(", and "));
-        let next = rings.first().map_or("", |ring| self.advice(ring));
+        let idle = rings.first().filter(|_| rings.len() == 1).and_then(|ring| self.not_started_in(ring));
+        let next = match (&idle, rings.first()) {
+            (Some(_), _) => START_FIRST,
+            (None, ring) => ring.map_or("", |ring| self.advice(ring)),
+        };
+        let idle = idle.map_or_else(String::new, |idle| format!("; {idle}"));
+        let verdict = format!("deadlock: {}{more}{each}{compared}{idle}", said.join(", and "));
         let mut reason = Reason::new(Kind::DEADLOCK, verdict, next);
         match odd {
             Some(odd) => reason.culprits.extend(self.culprits(odd)),

@@ -218,7 +218,14 @@ fn a_persistent_send_that_was_not_started_is_what_was_never_sent() {
         both.receive(rank, Peer::One(1 - rank), 3);
         both.process(rank).not_started.get_or_insert_default().sends.push(message(1 - rank, 3));
     }
-    assert_eq!(look(&both).kind, Kind::DEADLOCK);
+    let said = look(&both);
+    assert_eq!(said.kind, Kind::DEADLOCK);
+    assert!(
+        said.verdict.ends_with("; ranks [0-1] have not started their persistent sends"),
+        "{}",
+        said.verdict
+    );
+    assert!(said.next.starts_with("start these requests"), "{}", said.next);
 }
 
 #[test]
