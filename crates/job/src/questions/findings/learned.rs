@@ -7,15 +7,44 @@ use mpi_abi::{Class, FunctionId};
 use mpiscope_image::traffic::EntryFlag;
 use std::collections::{HashMap, HashSet};
 
-/// When the last member entered each collective, by communicator and number: what happened later, nobody can have
-/// learned in it. Known if all members are, and have one clock.
-pub(super) struct LastEntries(HashMap<(u64, u64), u64>);
+/// When the last members entered each collective, by communicator and number: what happened to the others later, a member
+/// cannot have learned in it. Known if all members are, and have one clock.
+pub(super) struct LastEntries(HashMap<(u64, u64), Entries>);
+
+/// When the members of a collective entered it.
+#[derive(Default)]
+struct Entries {
+    count: u32,
+    /// The process that entered last, and when.
+    last: Option<(*const Observation, u64)>,
+    /// When the last of the others did.
+    before_ns: u64,
+}
+
+impl Entries {
+    fn add(&mut self, member: &Observation, at_ns: u64) {
+        self.count += 1;
+        let last_ns = self.last.map_or(0, |(_, last_ns)| last_ns);
+        if at_ns >= last_ns {
+            self.before_ns = last_ns;
+            self.last = Some((member, at_ns));
+        } else {
+            self.before_ns = self.before_ns.max(at_ns);
+        }
+    }
+
+    /// When the last member other than this one entered.
+    fn of_others(&self, member: &Observation) -> u64 {
+        let others_last = self.last.filter(|(last, _)| !std::ptr::eq(*last, member));
+        others_last.map_or(self.before_ns, |(_, at_ns)| at_ns)
+    }
+}
 
 impl LastEntries {
     pub(super) fn of<'a>(all: impl Iterator<Item = &'a Observation> + Clone) -> Self {
         let hosts: HashSet<&str> = all.clone().map(|seen| seen.host.as_str()).collect();
         let mut members: HashMap<u64, u32> = HashMap::new();
-        let mut entered: HashMap<(u64, u64), (u32, u64)> = HashMap::new();
+        let mut entered: HashMap<(u64, u64), Entries> = HashMap::new();
         for seen in all.filter(|_| hosts.len() == 1) {
             for comm in &seen.communicators {
                 members.insert(comm.identity, comm.processes());
@@ -23,16 +52,12 @@ impl LastEntries {
             for history in &seen.history {
                 let entries = history.entries.iter().zip(&history.times).filter(|(_, (from, _))| *from != 0);
                 for ((number, _), (from, _)) in entries {
-                    let (count, last) = entered.entry((history.comm, *number)).or_default();
-                    *count += 1;
-                    *last = (*last).max(*from);
+                    entered.entry((history.comm, *number)).or_default().add(seen, *from);
                 }
             }
         }
-        let of_all = |((comm, number), (count, last)): ((u64, u64), (u32, u64))| {
-            (members.get(&comm) == Some(&count)).then_some(((comm, number), last))
-        };
-        Self(entered.into_iter().filter_map(of_all).collect())
+        entered.retain(|(comm, _), entries| members.get(comm) == Some(&entries.count));
+        Self(entered)
     }
 }
 
@@ -93,7 +118,7 @@ impl Incoming {
                 let waits = is_collective_that_waits(&one.function) || class(one) == Some(Class::ONE_SIDED);
                 let left = waits.then_some(*until);
                 let at_ns = left.or_else(|| Some(completed()?.until_ns))?;
-                let last = entries.0.get(&(history.comm, number)).copied();
+                let last = entries.0.get(&(history.comm, number)).map(|entries| entries.of_others(seen));
                 lessons.push(Lesson { at_ns, news_ns: last.unwrap_or(at_ns) });
             }
         }
@@ -148,9 +173,12 @@ mod tests {
 
     #[test]
     fn nothing_that_happened_after_all_had_entered_a_collective_is_learned_in_it() {
-        let job = [rank("a", 10, 21), rank("a", 20, 90)];
-        assert_eq!(learned_nothing(&job, 15, 100), Some(false), "before the last one entered");
+        let job = [rank("a", 20, 21), rank("a", 10, 90)];
+        assert_eq!(learned_nothing(&job, 15, 100), Some(false), "before the other one entered");
         assert_eq!(learned_nothing(&job, 30, 100), Some(true), "one left early");
+        let late = [rank("a", 10, 21), rank("a", 20, 90)];
+        assert_eq!(learned_nothing(&late, 15, 100), Some(true), "it was the last to enter");
+        assert_eq!(learned_nothing(&late, 5, 100), Some(false));
         let apart = [rank("a", 10, 21), rank("b", 20, 90)];
         assert_eq!(learned_nothing(&apart, 30, 100), Some(false), "two clocks");
         let alone = [rank("a", 0, 0), rank("a", 20, 90)];
