@@ -116,6 +116,8 @@ codes! {
         AT_START = 32 => "complete at start",
         /// The origin's buffer has no gaps, and as many bytes as are accessed at the target.
         GAPLESS = 64 => "gapless",
+        /// The operation writes bytes twice: elements of a datatype overlap.
+        OVERLAPPING = 128 => "overlapping",
     }
 }
 
@@ -186,6 +188,8 @@ pub struct OneSided {
     /// Address of a buffer without gaps at the origin into which values are fetched beside the one that is combined;
     /// zero if there is none, as in older images.
     pub result: W64,
+    /// With a request: when the call that completed the request returned; zero if it did not, or is not known.
+    pub waited_at: W64,
 }
 
 impl OneSided {
@@ -234,5 +238,6 @@ const _: () = {
     assert!(offset_of!(OneSided, digest) == 136);
     assert!(offset_of!(OneSided, waited_in) == 152);
     assert!(offset_of!(OneSided, result) == 160);
-    assert!(size_of::<OneSided>() == 168);
+    assert!(offset_of!(OneSided, waited_at) == 168);
+    assert!(size_of::<OneSided>() == 176);
 };

@@ -134,6 +134,7 @@ macro_rules! with_constants {
                 COMM_TYPE_SHARED = MPI_COMM_TYPE_SHARED;
                 LOCK_EXCLUSIVE = MPI_LOCK_EXCLUSIVE;
                 LOCK_SHARED = MPI_LOCK_SHARED;
+                MODE_NOPRECEDE = MPI_MODE_NOPRECEDE;
                 MODE_NOSUCCEED = MPI_MODE_NOSUCCEED;
                 WIN_FLAVOR_CREATE = MPI_WIN_FLAVOR_CREATE;
                 WIN_FLAVOR_ALLOCATE = MPI_WIN_FLAVOR_ALLOCATE;

@@ -305,10 +305,155 @@ static void sent_before_it_was_fetched(void)
     free_window();
 }
 
+/* finding reduced_before_the_fence 2 buffer-overlap ranks 0 check says and MPI_Allreduce of 1 x MPI_INT at */
+static void reduced_before_the_fence(void)
+{
+    make_window();
+    MPI_Win_fence(0, win);
+    if (rank == 0)
+        MPI_Get(&value, 1, MPI_INT, 1, 0, 1, MPI_INT, win);
+    MPI_Allreduce(&value, values, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD); /* here: reduced_before_the_fence */
+    MPI_Win_fence(0, win);
+    free_window();
+}
+
+/* finding sent_before_the_request_was_complete 2 buffer-overlap ranks 0 check without openmpi-4.1,openmpi-5.0 says MPI_Rget at */
+static void sent_before_the_request_was_complete(void)
+{
+    MPI_Request request;
+    make_window();
+    MPI_Win_lock_all(0, win);
+    if (rank == 0) {
+        MPI_Rget(values, 16, MPI_INT, 1, 0, 16, MPI_INT, win, &request);
+        MPI_Send(values + 8, 1, MPI_INT, 1, 0, MPI_COMM_WORLD); /* here: sent_before_the_request_was_complete */
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+    } else {
+        MPI_Recv(&value, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
+    MPI_Win_unlock_all(win);
+    free_window();
+}
+
+/* finding got_into_elements_that_overlap 2 buffer-overlap ranks 1 check says writes the same bytes twice: elements of its datatype overlap */
+static void got_into_elements_that_overlap(void)
+{
+    MPI_Datatype crowded;
+    MPI_Type_create_hvector(4, 1, 2, MPI_INT, &crowded);
+    MPI_Type_commit(&crowded);
+    make_window();
+    MPI_Win_fence(0, win);
+    if (rank == 1)
+        MPI_Get(values, 1, crowded, 0, 0, 4, MPI_INT, win); /* here: got_into_elements_that_overlap */
+    MPI_Win_fence(0, win);
+    free_window();
+    MPI_Type_free(&crowded);
+}
+
+/* finding received_where_others_put 3 rma-conflict ranks [0-1] check says and rank 1 by the receive of 2 x MPI_INT at */
+static void received_where_others_put(void)
+{
+    make_window();
+    MPI_Win_fence(0, win);
+    if (rank == 0)
+        MPI_Put(values, 4, MPI_INT, 1, 4, 4, MPI_INT, win); /* here: received_where_others_put */
+    if (rank == 1)
+        MPI_Recv(memory + 6, 2, MPI_INT, 2, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    if (rank == 2)
+        MPI_Send(values, 2, MPI_INT, 1, 0, MPI_COMM_WORLD);
+    MPI_Win_fence(0, win);
+    free_window();
+}
+
+/* finding broadcast_where_others_read 3 rma-conflict ranks [1-2] check says and rank 1 by MPI_Bcast of 4 x MPI_INT at */
+static void broadcast_where_others_read(void)
+{
+    make_window();
+    MPI_Win_fence(0, win);
+    if (rank == 2)
+        MPI_Get(values, 1, MPI_INT, 1, 3, 1, MPI_INT, win); /* here: broadcast_where_others_read */
+    MPI_Bcast(rank == 1 ? memory : values + 8, 4, MPI_INT, 0, MPI_COMM_WORLD);
+    MPI_Win_fence(0, win);
+    free_window();
+}
+
+/* finding got_where_others_put 3 rma-conflict ranks [0,2] check says and rank 2 by MPI_Get at */
+static void got_where_others_put(void)
+{
+    make_window();
+    MPI_Win_fence(0, win);
+    if (rank == 0)
+        MPI_Put(values, 1, MPI_INT, 2, 0, 1, MPI_INT, win); /* here: got_where_others_put */
+    if (rank == 2)
+        MPI_Get(memory, 1, MPI_INT, 1, 8, 1, MPI_INT, win);
+    MPI_Win_fence(0, win);
+    free_window();
+}
+
+/* finding received_without_a_lock 3 rma-conflict ranks [0-1] check says and rank 1 by the receive of 1 x MPI_INT at */
+static void received_without_a_lock(void)
+{
+    make_window();
+    if (rank == 0) {
+        usleep(200000);
+        MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 1, 0, win);
+        MPI_Put(values, 1, MPI_INT, 1, 0, 1, MPI_INT, win); /* here: received_without_a_lock */
+        MPI_Win_unlock(1, win);
+    } else if (rank == 1) {
+        MPI_Recv(memory, 1, MPI_INT, 2, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    } else {
+        usleep(400000);
+        MPI_Send(values, 1, MPI_INT, 1, 0, MPI_COMM_WORLD);
+    }
+    free_window();
+}
+
+/* finding sent_before_own_put_was_complete 2 rma-conflict ranks 1 check says of its own memory in */
+static void sent_before_own_put_was_complete(void)
+{
+    make_window();
+    MPI_Win_lock_all(0, win);
+    if (rank == 1) {
+        MPI_Put(values, 1, MPI_INT, 1, 5, 1, MPI_INT, win); /* here: sent_before_own_put_was_complete */
+        MPI_Send(memory + 5, 1, MPI_INT, 0, 0, MPI_COMM_WORLD);
+    } else {
+        MPI_Recv(&value, 1, MPI_INT, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
+    MPI_Win_unlock_all(win);
+    free_window();
+}
+
+/* finding added_to_elements_of_another_type 2 rma-conflict ranks 0 check says and nothing completed the first operation before the second */
+static void added_to_elements_of_another_type(void)
+{
+    make_window();
+    MPI_Win_lock_all(0, win);
+    if (rank == 0) {
+        MPI_Accumulate(values, 1, MPI_INT, 1, 0, 1, MPI_INT, MPI_SUM, win);
+        MPI_Accumulate(values, 1, MPI_FLOAT, 1, 0, 1, MPI_FLOAT, MPI_SUM, win); /* here: added_to_elements_of_another_type */
+    }
+    MPI_Win_unlock_all(win);
+    free_window();
+}
+
+/* finding fence_that_completes_what_it_denies 2 rma-synchronization ranks 0 says with MPI_MODE_NOPRECEDE, although operations since the last fence */
+static void fence_that_completes_what_it_denies(void)
+{
+    make_window();
+    MPI_Win_fence(0, win);
+    if (rank == 0)
+        MPI_Put(values, 1, MPI_INT, 1, 0, 1, MPI_INT, win);
+    MPI_Win_fence(MPI_MODE_NOPRECEDE, win); /* here: fence_that_completes_what_it_denies */
+    MPI_Win_fence(MPI_MODE_NOSUCCEED, win);
+    free_window();
+}
+
 FINDINGS(MPI_Init, F(put_behind_the_end), F(get_before_the_beginning), F(add_beside_attached_memory),
          F(two_puts_between_fences), F(put_and_get_between_fences), F(accumulations_that_differ),
          F(puts_under_shared_locks), F(ordered_too_early), F(puts_after_one_post), F(put_then_get),
          F(put_into_own_memory), F(request_of_another_type), F(origin_changed_before_the_fence),
          F(origin_changed_before_the_unlock), F(origin_changed_before_the_wait), F(request_flushed_after_a_change),
          F(got_and_put_at_once), F(two_gets_into_one_variable), F(fetched_over_what_is_added),
-         F(sent_before_it_was_fetched))
+         F(sent_before_it_was_fetched), F(reduced_before_the_fence), F(sent_before_the_request_was_complete),
+         F(got_into_elements_that_overlap), F(received_where_others_put), F(broadcast_where_others_read),
+         F(got_where_others_put), F(received_without_a_lock), F(sent_before_own_put_was_complete),
+         F(added_to_elements_of_another_type), F(fence_that_completes_what_it_denies))

@@ -259,6 +259,56 @@ static void origins(void)
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
+/* Memory of the window in messages and collectives. */
+static void own_memory(void)
+{
+    int next = (rank + 1) % size, last = (rank + size - 1) % size;
+    MPI_Request requests[2];
+    for (int i = 0; i < 5; i++) {
+        MPI_Sendrecv(memory, 4, MPI_INT, next, 0, memory + 8, 4, MPI_INT, last, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Bcast(memory + 16, 4, MPI_INT, i % size, MPI_COMM_WORLD);
+        MPI_Win_fence(MPI_MODE_NOPRECEDE, win);
+        put(next, 8, 4);
+        MPI_Get(values + 20, 4, MPI_INT, next, 40, 4, MPI_INT, win);
+        /* Other bytes, or both only read. */
+        MPI_Irecv(memory + 12, 4, MPI_INT, last, 0, MPI_COMM_WORLD, &requests[0]);
+        MPI_Isend(memory + 40, 4, MPI_INT, next, 0, MPI_COMM_WORLD, &requests[1]);
+        MPI_Allreduce(memory + 40, &value, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+        MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+        MPI_Win_fence(MPI_MODE_NOSUCCEED, win);
+        MPI_Reduce(rank == 0 ? MPI_IN_PLACE : memory + 8, memory + 8, 4, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD);
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
+    /* The lock of the target excludes the others. */
+    for (int i = 0; i < 5; i++) {
+        MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 1, 0, win);
+        if (rank == 1)
+            MPI_Sendrecv(memory + 2, 1, MPI_INT, 1, 0, memory + 3, 1, MPI_INT, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        else
+            put(1, 2, 2);
+        MPI_Win_unlock(1, win);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    /* Messages tell each side when it is its turn. */
+    MPI_Win_lock_all(0, win);
+    if (rank == 1) {
+        MPI_Recv(memory + 30, 1, MPI_INT, 2, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Send(memory + 30, 1, MPI_INT, 0, 0, MPI_COMM_WORLD);
+        MPI_Recv(NULL, 0, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Send(memory + 30, 1, MPI_INT, 2, 0, MPI_COMM_WORLD);
+    } else if (rank == 0) {
+        MPI_Recv(&value, 1, MPI_INT, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        put(1, 30, 1);
+        MPI_Win_flush(1, win);
+        MPI_Send(NULL, 0, MPI_INT, 1, 0, MPI_COMM_WORLD);
+    } else if (rank == 2) {
+        MPI_Send(&value, 1, MPI_INT, 1, 0, MPI_COMM_WORLD);
+        MPI_Recv(&value, 1, MPI_INT, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
+    MPI_Win_unlock_all(win);
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
@@ -275,6 +325,7 @@ int main(int argc, char **argv)
     dynamic();
     reused();
     origins();
+    own_memory();
     MPI_Win_free(&win);
     MPI_Finalize();
     return 0;

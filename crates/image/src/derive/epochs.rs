@@ -34,6 +34,8 @@ pub enum Use {
     Wait,
     /// `MPI_Win_fence`.
     Fence,
+    /// `MPI_Win_fence` with `MPI_MODE_NOPRECEDE`: it completes no operations of the caller.
+    FirstFence,
     /// `MPI_Win_free`.
     Free,
 }
@@ -99,7 +101,7 @@ pub fn untimely(call: Use, open: Open) -> Option<Untimely> {
         Use::Wait => lacks(Epoch::POST),
         Use::Post => left(Epoch::POST.0),
         Use::Fence => left(ENDED),
-        Use::Free => left(ENDED).or_else(fenced),
+        Use::FirstFence | Use::Free => left(ENDED).or_else(fenced),
     }
 }
 
@@ -169,6 +171,7 @@ mod tests {
         let open = Open { epochs: FENCE, locked: false, pending: true };
         assert_eq!(untimely(Use::Free, open), Some(Untimely::NotFenced));
         assert_eq!(untimely(Use::Lock, open), Some(Untimely::NotFenced));
+        assert_eq!(untimely(Use::FirstFence, open), Some(Untimely::NotFenced));
         assert_eq!(untimely(Use::Fence, open), None);
         assert_eq!(untimely(Use::Access, open), None);
         let under_a_lock = Open { epochs: LOCK, locked: false, pending: true };

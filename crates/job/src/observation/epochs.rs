@@ -12,6 +12,17 @@ pub fn wrong(function: &Function, open: &Open, target: i64) -> Option<String> {
     Some(said(untimely(call, *open)?, call, target))
 }
 
+/// Returns why a window call that has been recorded as made at the wrong time was, likewise.
+pub fn recorded(function: &Function, open: &Open, target: i64) -> Option<String> {
+    // Its arguments are not recorded.
+    let with_assertion = || {
+        let why =
+            untimely(Use::FirstFence, *open).filter(|_| use_of(function, target) == Some(Use::Fence))?;
+        Some(said(why, Use::FirstFence, target))
+    };
+    wrong(function, open, target).or_else(with_assertion)
+}
+
 /// Whether a function asks for the lock of a member's memory.
 pub fn asks_for_lock(function: &Function) -> bool {
     use_of(function, 0) == Some(Use::Lock)
@@ -58,6 +69,9 @@ fn said(why: Untimely, call: Use, target: i64) -> String {
         Untimely::Locked => format!("while it already holds a lock on the memory of rank {target}"),
         Untimely::NotBegun(epoch) => format!("without an earlier {}", calls(epoch.0)),
         Untimely::NotEnded(epochs) => format!("before it has ended what {} began", calls(epochs)),
+        Untimely::NotFenced if call == Use::FirstFence => {
+            "with MPI_MODE_NOPRECEDE, although operations since the last fence were not complete".to_owned()
+        }
         Untimely::NotFenced => {
             "before MPI_Win_fence has completed the operations since the last one".to_owned()
         }
@@ -79,6 +93,18 @@ mod tests {
             fields: mpi_abi::Fields::NONE,
         };
         wrong(&function, &Open { epochs, locked, pending: false }, 1)
+    }
+
+    #[test]
+    fn a_recorded_fence_with_operations_before_it_had_an_assertion_that_denies_them() {
+        let id = mpi_abi::FunctionId::all().find(|id| id.name() == "MPI_Win_fence").unwrap();
+        let (name, properties) = (id.name().to_owned(), id.properties());
+        let (base, operation) = (name.clone(), name.clone());
+        let function = Function { base, operation, name, properties, fields: mpi_abi::Fields::NONE };
+        let open = Open { epochs: Epoch::FENCE.0, locked: true, pending: true };
+        let why = "with MPI_MODE_NOPRECEDE, although operations since the last fence were not complete";
+        assert_eq!(recorded(&function, &open, -1).as_deref(), Some(why));
+        assert_eq!(wrong(&function, &open, -1), None, "a call that has not returned");
     }
 
     #[test]

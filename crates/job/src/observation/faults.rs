@@ -108,7 +108,7 @@ fn object_kind(section: u64) -> Option<&'static str> {
 /// Why a window call was made at the wrong time.
 fn untimely<S: Source>(rank: &Rank<'_, S>, function: u32, fault: &faults::Fault) -> Option<String> {
     let function = rank.process().functions.get(function)?;
-    epochs::wrong(function, &fault.open_epochs(), i64::from(fault.peer.get().cast_signed()))
+    epochs::recorded(function, &fault.open_epochs(), i64::from(fault.peer.get().cast_signed()))
 }
 
 /// The name of an error class.

@@ -21,8 +21,14 @@ impl Completed {
 /// is not known.
 pub fn ends_at_origin(calls: &[OneSidedCall]) -> Vec<u64> {
     let end = |(call, completed): (&OneSidedCall, Completed)| match &call.does {
-        // When the program waited for its request is not known.
-        Does::Access(access) if !access.request => calls.get(completed.here).unwrap_or(call).until_ns,
+        Does::Access(access) => {
+            let completed = calls.get(completed.here).map(|call| call.until_ns);
+            let all = match access.request {
+                true => access.waited_ns.map(|waited| completed.map_or(waited, |at| at.min(waited))),
+                false => completed,
+            };
+            all.unwrap_or(call.until_ns)
+        }
         _ => call.until_ns,
     };
     calls.iter().zip(completions(calls)).map(end).collect()

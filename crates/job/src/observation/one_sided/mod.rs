@@ -34,6 +34,8 @@ pub struct OneSided {
 pub struct Memory {
     /// Identity of the window, the same on all members.
     pub window: u64,
+    /// Address of its first byte; zero if it is dynamic.
+    pub base: u64,
     /// Size in bytes.
     pub size: u64,
     /// Displacement unit.
@@ -42,6 +44,8 @@ pub struct Memory {
     pub dynamic: bool,
     /// Whether processes also access it with loads and stores.
     pub shared: bool,
+    /// When the window was freed, in nanoseconds of `CLOCK_MONOTONIC`; `None` if it was not.
+    pub freed_ns: Option<u64>,
 }
 
 /// A call on a window.
@@ -49,6 +53,9 @@ pub struct Memory {
 pub struct OneSidedCall {
     /// Identity of the window.
     pub window: u64,
+    /// Number of collective calls on the window that the process had entered: the same on all members between the same
+    /// two fences.
+    pub collectives: u64,
     /// When it began, in nanoseconds of `CLOCK_MONOTONIC`; zero if unknown.
     pub from_ns: u64,
     /// When it returned.
@@ -79,6 +86,8 @@ pub enum Does {
     Waits,
     /// Locks the memory of a member, or of all.
     Locks {
+        /// The member, as rank of the window; `None` for all.
+        target: Option<u32>,
         /// Whether the lock is exclusive.
         exclusive: bool,
     },
@@ -136,6 +145,11 @@ pub struct Access {
     pub misuse: Option<Misuse>,
     /// The call that completed its request, if that completed it at the origin.
     pub waited: Option<Arc<Called>>,
+    /// When the call that completed its request returned, in nanoseconds of `CLOCK_MONOTONIC`; `None` if that is not
+    /// known.
+    pub waited_ns: Option<u64>,
+    /// Whether it writes bytes twice, because elements of a datatype overlap.
+    pub repeats: bool,
 }
 
 /// Kind of an operation, as far as it matters for conflicts.
@@ -193,7 +207,7 @@ pub fn read<S: Source>(rank: &Rank<'_, S>) -> Option<OneSided> {
             calls.push(reader.call(record, does));
         }
     }
-    Some(OneSided { memories: memories(image), calls, wrapped })
+    Some(OneSided { memories: memories(rank), calls, wrapped })
 }
 
 /// Adds a further member to the last call; its own record was overwritten if it is another call.
@@ -228,6 +242,7 @@ impl<S: Source> Reader<'_, '_, S> {
         let ns = |ticks: u64| if ticks == 0 { 0 } else { process.clock.ns_at(ticks) };
         OneSidedCall {
             window: record.window.get(),
+            collectives: record.collectives.get(),
             from_ns: ns(record.since.get()),
             until_ns: if record.since.get() == 0 { 0 } else { ns(record.until.get()) },
             call: called,
@@ -249,8 +264,11 @@ impl<S: Source> Reader<'_, '_, S> {
             OneSidedKind::START => Does::Starts(self.members(record)),
             OneSidedKind::POST => Does::Posts(self.members(record)),
             OneSidedKind::WAIT => Does::Waits,
-            OneSidedKind::LOCK => Does::Locks { exclusive: record.is(OneSidedFlag::EXCLUSIVE) },
-            OneSidedKind::LOCK_ALL => Does::Locks { exclusive: false },
+            OneSidedKind::LOCK => Does::Locks {
+                target: Some(record.target.get()),
+                exclusive: record.is(OneSidedFlag::EXCLUSIVE),
+            },
+            OneSidedKind::LOCK_ALL => Does::Locks { target: None, exclusive: false },
             OneSidedKind::ATTACH => Does::Attaches { at: record.disp.get(), size: record.high.get() },
             OneSidedKind::DETACH => Does::Detaches { at: record.disp.get() },
             _ => Does::Access(self.access(kind, record)?),
@@ -307,6 +325,10 @@ impl<S: Source> Reader<'_, '_, S> {
                 .ok()
                 .filter(|function| *function != 0)
                 .map(|function| self.called(record.waited_from.get(), function)),
+            waited_ns: Some(record.waited_at.get())
+                .filter(|ticks| *ticks != 0)
+                .map(|ticks| self.rank.process().clock.ns_at(ticks)),
+            repeats: record.is(OneSidedFlag::OVERLAPPING),
         })
     }
 }
@@ -339,15 +361,24 @@ fn group_size<S: Source>(image: &Image<S>, uid: u64) -> Option<u32> {
     Some(groups.find(|group| group.head.uid.get() == uid && uid != 0)?.size.get())
 }
 
-fn memories<S: Source>(image: &Image<S>) -> Vec<Memory> {
-    let windows = records::<S, objects::Window>(image, SectionKind::WINDOWS);
+fn memories<S: Source>(rank: &Rank<'_, S>) -> Vec<Memory> {
+    let clock = &rank.process().clock;
+    let windows = records::<S, objects::Window>(rank.image(), SectionKind::WINDOWS);
+    let freed_ns = |head: &objects::Head| {
+        (Life(head.life.get()) == Life::FREED).then(|| match head.freed_at.get() {
+            0 => 0,
+            ticks => clock.ns_at(ticks),
+        })
+    };
     let used = windows.filter(|window| Life(window.head.life.get()) != Life::EMPTY);
     used.map(|window| Memory {
         window: window.head.identity.get(),
+        base: window.base.get(),
         size: window.size.get(),
         unit: window.unit.get().cast_signed(),
         dynamic: Flavour(window.flavour.get()) == Flavour::DYNAMIC,
         shared: Flavour(window.flavour.get()) == Flavour::SHARED,
+        freed_ns: freed_ns(&window.head),
     })
     .collect()
 }

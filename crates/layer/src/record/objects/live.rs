@@ -47,6 +47,11 @@ pub fn count(number: usize) -> Option<u64> {
     LIVE.get(number).map(|live| live.load(Ordering::Acquire))
 }
 
+/// Returns the number of live objects of a kind other than requests.
+pub fn of(kind: SectionKind) -> u64 {
+    place(kind).and_then(|at| LIVE.get(at)).map_or(0, |live| live.load(Ordering::Relaxed))
+}
+
 /// The program made an object.
 #[inline]
 pub fn made(kind: SectionKind, head: &Head) {

@@ -24,10 +24,10 @@ use crate::interpose::real::{self, Neighbors};
 use crate::record::bytes;
 use crate::record::counts::{Counts, plausible};
 use crate::record::fortran_call_site;
-use crate::record::objects::{ask, comms, datatypes, tables};
+use crate::record::objects::{ask, comms, datatypes, live, tables};
 use mpi_abi::{Abi, FunctionId, Handle, f};
 use mpiscope_image::layout::{Loss, SectionKind, Thread};
-use mpiscope_image::objects::{Datatype, Flag};
+use mpiscope_image::objects::Flag;
 use mpiscope_image::traffic::{Entry, EntryFlag, Request, RequestKind};
 use std::ffi::c_int;
 
@@ -238,7 +238,7 @@ impl<A: Abi> Buffers<A> {
         let datatype = datatype.raw();
         self.is_freed |= !freed::sign_one::<A>(datatype);
         let record = datatypes::signed::<A>(datatype);
-        let is_dense = record.is_some_and(Datatype::is_one_element);
+        let is_dense = record.is_some_and(datatypes::is_gapless);
         let repeats = record.is_some_and(|record| record.repeats_memory(bytes));
         if let Some(to) = self.blocks.get_mut(self.len).filter(|_| bytes != 0) {
             *to = Block { address, count, datatype, bytes, is_dense, is_written, repeats };
@@ -248,7 +248,7 @@ impl<A: Abi> Buffers<A> {
 
     #[inline(never)]
     fn extent(datatype: A::Handle) -> Option<i64> {
-        let is_dense = datatypes::signed::<A>(datatype.raw()).is_some_and(Datatype::is_one_element);
+        let is_dense = datatypes::signed::<A>(datatype.raw()).is_some_and(datatypes::is_gapless);
         if is_dense {
             return i64::try_from(bytes::elements::<A>(1, datatype)).ok();
         }
@@ -314,10 +314,12 @@ impl<A: Abi> Buffers<A> {
         refer(request, written(&held, lines));
     }
 
-    /// A blocking collective has entries if other operations are under way when it begins, or if its own buffers share
-    /// memory. Nothing else can begin before it returns, so that its beginning is enough.
+    /// A blocking collective has entries if other operations are under way when it begins, if others may access memory
+    /// of windows, or if its own buffers share memory. Nothing else can begin before it returns, so that its beginning
+    /// is enough.
     fn record_blocking(&self, held: &State, call: &Call<A>) {
-        if held.totals.pending.get() == 0 && !self.overlaps_itself() {
+        let is_alone = held.totals.pending.get() == 0 && live::of(SectionKind::WINDOWS) == 0;
+        if is_alone && !self.overlaps_itself() {
             return;
         }
         let from = fortran_call_site::here(call);

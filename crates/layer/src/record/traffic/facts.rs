@@ -172,7 +172,7 @@ pub fn buffers_free<A: Abi>(held: &State, request: &Request, call: &Call<A>) {
 #[inline(never)]
 pub fn origin_free<A: Abi>(held: &State, request: &Request, call: &Call<A>) {
     let by = (fortran_call_site::here(call), u64::from(call.function().0) + 1);
-    held.one_sided.awaited(request.buffers(), request.head.made_at.get(), by);
+    held.one_sided.awaited(request.buffers(), request.head.made_at.get(), by, call.returned());
 }
 
 /// This call shows the program that one of the requests with a shared handle is complete: see
@@ -181,7 +181,7 @@ pub fn origin_free<A: Abi>(held: &State, request: &Request, call: &Call<A>) {
 pub fn origins_free<A: Abi>(held: &State, request: &Request, call: &Call<A>) {
     if request.buffers() != 0 {
         let by = (fortran_call_site::here(call), u64::from(call.function().0) + 1);
-        held.one_sided.awaited_at_start(request.buffers(), by);
+        held.one_sided.awaited_at_start(request.buffers(), by, call.returned());
         request.set_buffers(0);
     }
 }

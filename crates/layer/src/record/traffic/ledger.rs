@@ -4,6 +4,7 @@
 use super::data::Data;
 use super::probed::Probe;
 use crate::base::settings;
+use crate::record::objects::datatypes::is_gapless;
 use crate::record::objects::tables;
 use crate::record::trace;
 use mpiscope_image::layout::{Loss, Recording, SectionKind};
@@ -144,7 +145,7 @@ impl Ring {
             entry.flags.set(
                 line.flags
                     | flag(line.probed.is_some(), EntryFlag::WAITED_IN_PROBE)
-                    | flag(signed.is_some_and(Datatype::is_one_element), EntryFlag::GAPLESS)
+                    | flag(signed.is_some_and(is_gapless), EntryFlag::GAPLESS)
                     | flag(signed.is_some_and(|of| repeats_memory(of, line.bytes)), EntryFlag::OVERLAPPING),
             );
             entry.buffer.set(line.data.buffer);

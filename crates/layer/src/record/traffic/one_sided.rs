@@ -42,6 +42,7 @@ impl<A: Abi, F: Fn(&OneSided)> Step<A> for Note<F> {
             record.digest.set(0);
             record.waited_from.set(0);
             record.waited_in.set(0);
+            record.waited_at.set(0);
             (self.fill)(record);
         });
     }

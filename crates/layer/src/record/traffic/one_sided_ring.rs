@@ -56,36 +56,40 @@ impl Ring {
         self.hashed.set(left);
     }
 
-    /// Returns the number of the newest record with a hash for which `is` holds; zero if there is none among the
-    /// newest few. Other threads may have written some meanwhile.
+    /// Returns the number of the newest record for which `is` holds; zero if there is none among the newest few. Other
+    /// threads may have written some meanwhile.
     pub fn newest(&self, is: impl Fn(&OneSided) -> bool) -> u64 {
         const FEW: u64 = 64;
         let written = self.written.get();
         let numbers = (written.saturating_sub(FEW)..written).rev().map(|place| place + 1);
-        let found = |number: &u64| self.with_hash(*number).is_some_and(&is);
+        let found = |number: &u64| self.record(*number).is_some_and(&is);
         numbers.into_iter().find(found).unwrap_or(0)
     }
 
     /// A call `by`, given as return address and function number plus one, has completed the request of the operation
-    /// with this number and start: compares its buffer, unless another call had completed it at the origin.
-    pub fn awaited(&self, number: u64, since: u64, by: (u64, u64)) {
-        let Some(record) = self.with_hash(number).filter(|record| record.since.get() == since) else {
+    /// with this number and start, and returned `at` that time: compares its buffer, unless another call had completed
+    /// it at the origin.
+    pub fn awaited(&self, number: u64, since: u64, by: (u64, u64), at: u64) {
+        let Some(record) = self.record(number).filter(|record| record.since.get() == since) else {
             return;
         };
         record.write(number, |record| {
-            contents::known_complete(record);
-            record.waited_from.set(by.0);
-            record.waited_in.set(by.1);
+            record.waited_at.set(at);
+            if record.digest.get() != 0 {
+                contents::known_complete(record);
+                record.waited_from.set(by.0);
+                record.waited_in.set(by.1);
+            }
         });
     }
 
     /// A call `by` has completed the first of the requests with a shared handle, the oldest of which has this number:
     /// until then the program could not know that any of the operations was complete.
-    pub fn awaited_at_start(&self, first: u64, by: (u64, u64)) {
+    pub fn awaited_at_start(&self, first: u64, by: (u64, u64), at: u64) {
         for number in first.max(self.hashed.get())..=self.written.get() {
             let record = self.with_hash(number).filter(|record| record.is(OneSidedFlag::AT_START));
             if let Some(record) = record {
-                self.awaited(number, record.since.get(), by);
+                self.awaited(number, record.since.get(), by, at);
             }
         }
     }
@@ -106,10 +110,15 @@ impl Ring {
 
     /// Returns the record with a number, if it has a hash and has not been overwritten.
     fn with_hash(&self, number: u64) -> Option<&'static OneSided> {
+        self.record(number).filter(|record| record.digest.get() != 0)
+    }
+
+    /// Returns the record with a number, if it has not been overwritten.
+    fn record(&self, number: u64) -> Option<&'static OneSided> {
         let place = number.checked_sub(1)?;
         let records = self.records.get();
         let record = records.get(place as usize & records.len().wrapping_sub(1))?;
-        (record.number.get() == number && record.digest.get() != 0).then_some(record)
+        (record.number.get() == number).then_some(record)
     }
 
     /// Without room in the image the ring stays empty; every record is then lost.

@@ -6,18 +6,19 @@
 //! operation uses is known if its elements follow one another without gaps; two messages with the same buffer and
 //! datatype share memory whatever the datatype is.
 //!
-//! Not known is when the program waited for the request of a one-sided operation, so that such an operation counts
-//! only until its call returned.
+//! If it is not known when the program waited for the request of a one-sided operation, such an operation counts only
+//! until its call returned.
 
 mod uses;
 
 use super::alike::Alike;
 use super::{Finding, Kind, Whose};
 use crate::observation::Observation;
+use crate::observation::one_sided::{Does, OneSidedCall};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 use uses::Use;
-pub(super) use uses::{Operation, described};
+pub(super) use uses::{Operation, Use as Lent, described, of as lent};
 
 /// Buffers of operations that are under way, by address and by a number that makes the keys unique.
 #[derive(Default)]
@@ -80,8 +81,12 @@ fn said(first: &Use<'_>, second: &Use<'_>) -> String {
 }
 
 /// Describes an operation that writes bytes twice.
-fn repeating(one: &Use<'_>) -> String {
-    format!("{} writes the same bytes twice: elements of its datatype overlap", one.described())
+fn repeating(described: &str) -> String {
+    format!("{described} writes the same bytes twice: elements of its datatype overlap")
+}
+
+fn repeats_memory(call: &&OneSidedCall) -> bool {
+    matches!(&call.does, Does::Access(access) if access.repeats)
 }
 
 /// Returns one finding for each pair of lines, and for each line of an operation that writes bytes twice.
@@ -90,7 +95,11 @@ pub(super) fn overlaps(observations: &[Observation], whose: &Whose) -> Vec<Findi
     for seen in observations {
         for one in uses::of(seen).into_iter().filter(Use::repeats_memory) {
             let lines = [(true, one.place()); 2];
-            found.add(lines, whose.who(seen), 1, || repeating(&one));
+            found.add(lines, whose.who(seen), 1, || repeating(&one.described()));
+        }
+        for call in seen.one_sided.iter().flat_map(|known| known.calls.iter().filter(repeats_memory)) {
+            let lines = [(true, call.call.place.as_deref()); 2];
+            found.add(lines, whose.who(seen), 1, || repeating(&call.call.to_string()));
         }
         for (first, second) in pairs(seen) {
             let lines = [first, second].map(|one| (one.writes, one.place()));
@@ -105,7 +114,7 @@ mod tests {
     use super::*;
     use crate::observation::OneSided;
     use crate::observation::ledger::{Called, Ledger, Line, Named, Ring, Waited};
-    use crate::observation::one_sided::{Access, Does, OneSidedCall};
+    use crate::observation::one_sided::Access;
     use mpiscope_image::traffic::EntryFlag;
     use std::sync::Arc;
 
@@ -251,6 +260,7 @@ mod tests {
         let call = Called { function: function.into(), place: Some(format!("a.c:{at}")) };
         OneSidedCall {
             window: 7,
+            collectives: 0,
             from_ns: at,
             until_ns: at + 1,
             call: call.into(),
@@ -271,6 +281,22 @@ mod tests {
     }
 
     #[test]
+    fn a_one_sided_operation_that_writes_elements_that_overlap_is_found() {
+        let said = |repeats| {
+            let mut get = one_sided("MPI_Get", (None, None), 2);
+            if let Does::Access(access) = &mut get.does {
+                access.repeats = repeats;
+            }
+            let known = OneSided { calls: vec![get], ..OneSided::default() };
+            let job = [observed(Ledger::default(), Some(known))];
+            overlaps(&job, &Whose::of(&job)).into_iter().map(|one| one.sentence).collect::<Vec<_>>()
+        };
+        let wanted = "rank 3: MPI_Get at a.c:2 writes the same bytes twice: elements of its datatype overlap";
+        assert_eq!(said(true), [wanted]);
+        assert!(said(false).is_empty());
+    }
+
+    #[test]
     fn what_a_one_sided_operation_fetches_is_not_used_by_another_one_before_it_is_complete() {
         let get = |at| one_sided("MPI_Get", (None, Some(100)), at);
         let put = |at| one_sided("MPI_Put", (Some(104), None), at);
@@ -284,5 +310,16 @@ mod tests {
         let sent = "MPI_Get at a.c:2 and the send were active at once in the same memory";
         assert_eq!(said_of(vec![line(100, 8, (4, 6), true)], vec![get(2), fence(8)]), [sent]);
         assert!(said_of(vec![line(100, 8, (4, 6), true)], vec![get(2)]).is_empty(), "completion not seen");
+        let with_request = |waited_ns| {
+            let mut get = get(2);
+            if let Does::Access(access) = &mut get.does {
+                (access.request, access.waited_ns) = (true, waited_ns);
+            }
+            said_of(vec![line(100, 8, (4, 6), true)], vec![get, fence(8)]).len()
+        };
+        assert_eq!(with_request(Some(7)), 1);
+        assert_eq!(with_request(Some(4)), 0, "after the wait");
+        assert_eq!(with_request(Some(10)), 1, "until the fence");
+        assert_eq!(with_request(None), 0, "perhaps after the wait");
     }
 }

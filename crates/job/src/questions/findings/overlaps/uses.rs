@@ -15,7 +15,7 @@ pub(in crate::questions::findings) struct Use<'a> {
     pub bytes: u64,
     /// Handle of the datatype; zero if unknown.
     datatype: u64,
-    is_gapless: bool,
+    pub is_gapless: bool,
     /// When the operation started, in nanoseconds.
     pub from_ns: u64,
     /// When the program learned that it was complete.
@@ -79,7 +79,7 @@ impl<'a> Use<'a> {
     }
 
     /// Returns the address behind the last byte of a buffer without gaps.
-    pub(super) fn end(&self) -> u64 {
+    pub(in crate::questions::findings) fn end(&self) -> u64 {
         self.buffer.saturating_add(self.bytes)
     }
 
@@ -108,7 +108,7 @@ impl<'a> Use<'a> {
     }
 
     /// Returns the source line of the operation.
-    pub(super) fn place(&self) -> Option<&'a str> {
+    pub(in crate::questions::findings) fn place(&self) -> Option<&'a str> {
         match self.operation {
             Operation::Line(line) => line.named.place.as_deref(),
             Operation::OneSided(call) => call.call.place.as_deref(),
@@ -116,7 +116,7 @@ impl<'a> Use<'a> {
     }
 
     /// Describes the operation.
-    pub(super) fn described(&self) -> String {
+    pub(in crate::questions::findings) fn described(&self) -> String {
         match self.operation {
             Operation::Line(line) => described(line, self.writes),
             Operation::OneSided(call) => call.call.to_string(),
@@ -138,7 +138,7 @@ pub(in crate::questions::findings) fn described(line: &Line, receives: bool) -> 
 }
 
 /// Returns all buffers of a process, by the start of their operations.
-pub(super) fn of(seen: &Observation) -> Vec<Use<'_>> {
+pub(in crate::questions::findings) fn of(seen: &Observation) -> Vec<Use<'_>> {
     let mut all: Vec<Use<'_>> = seen.ledger.iter().flat_map(|ledger| of_ledger(ledger)).collect();
     if let Some(known) = &seen.one_sided {
         let calls = known.calls.iter().zip(ends_at_origin(&known.calls));

@@ -152,7 +152,7 @@ fn in_text<'a>(of: &'a Use<'_>) -> (&'a str, &'a str, Option<u64>) {
 }
 
 /// Whether two operations on the same bytes must be ordered. `same`: they are of one process, which keeps the
-/// order of those that accumulate.
+/// order of those that accumulate elements of one type.
 fn conflict(one: &Operation, two: &Operation, same: bool) -> bool {
     use Operation::{Accumulate, Get, Put};
     if !one.writes() && !two.writes() {
@@ -161,7 +161,7 @@ fn conflict(one: &Operation, two: &Operation, same: bool) -> bool {
     match (one, two) {
         (Put | Get, _) | (_, Put | Get) => true,
         (Accumulate { op, element, .. }, Accumulate { op: other_op, element: other, .. }) => {
-            !same && (op != other_op || *element != 0 && *other != 0 && element != other)
+            !same && op != other_op || *element != 0 && *other != 0 && element != other
         }
         _ => false,
     }
@@ -174,14 +174,16 @@ pub(super) fn window<'a>(uses: &Uses<'a>, one: &Use<'_>) -> &'a str {
     window.map_or("a window", |window| window.name.as_str())
 }
 
-fn sentence(first: &Use<'_>, second: &Use<'_>, uses: &Uses<'_>, words: &Words<'_>) -> String {
-    let said = |one: &Use<'_>| {
-        let with = match &one.access.kind {
-            Operation::Accumulate { op, .. } => format!(" with {op}"),
-            _ => String::new(),
-        };
-        format!("{}{with}", one.call.call)
+/// Describes an operation.
+pub(super) fn said(one: &Use<'_>) -> String {
+    let with = match &one.access.kind {
+        Operation::Accumulate { op, .. } => format!(" with {op}"),
+        _ => String::new(),
     };
+    format!("{}{with}", one.call.call)
+}
+
+fn sentence(first: &Use<'_>, second: &Use<'_>, uses: &Uses<'_>, words: &Words<'_>) -> String {
     let whose = format!("the memory of rank {} in {}", words.rank(first.target), window(uses, first));
     if first.origin == second.origin {
         let what = match said(first) == said(second) {

@@ -12,6 +12,9 @@
 mod changed;
 mod conflicts;
 mod order;
+mod own;
+#[cfg(test)]
+mod own_tests;
 mod range;
 #[cfg(test)]
 mod tests;
@@ -31,6 +34,7 @@ pub(super) fn operations(observations: &[Observation], words: &Words<'_>) -> Vec
     let uses = Uses::of(&joined);
     let mut found = range::outside(&uses, words);
     found.extend(conflicts::conflicts(&uses, words));
+    found.extend(own::conflicts(&uses, &joined, words));
     found.extend(changed::buffers(&uses, words));
     found
 }

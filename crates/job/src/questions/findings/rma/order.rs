@@ -42,10 +42,15 @@ impl<'u, 'a> Order<'u, 'a> {
         begun < done || self.learned_nothing(first, second, (done, begun))
     }
 
+    /// Whether a process learned nothing between these times of what happened after the first of them.
+    pub(super) fn learned_nothing_in(&self, process: ProcessIndex, from_ns: u64, until_ns: u64) -> bool {
+        self.learned.get(&process).is_some_and(|learned| learned.nothing_between(from_ns, until_ns))
+    }
+
     fn learned_nothing(&self, first: &Use<'_>, second: &Use<'_>, (done, begun): (u64, u64)) -> bool {
         // The target may have seen the new contents of its memory.
         let saw = second.origin == second.target && first.access.kind.writes();
-        !saw && self.learned.get(&second.origin).is_some_and(|learned| learned.nothing_between(done, begun))
+        !saw && self.learned_nothing_in(second.origin, done, begun)
     }
 }
 
@@ -72,7 +77,7 @@ fn learned(uses: &Uses<'_>) -> Option<HashMap<ProcessIndex, Learned>> {
         let known = process.known?;
         known_from_ns = known_from_ns.max(known_from(known)?);
         exclusive.extend(known.calls.iter().filter_map(|call| match &call.does {
-            Does::Locks { exclusive: true } => Some(call.window),
+            Does::Locks { exclusive: true, .. } => Some(call.window),
             Does::Access(access) if access.epoch == AccessEpoch::Exclusive => Some(call.window),
             _ => None,
         }));

@@ -8,33 +8,42 @@ use std::sync::Arc;
 
 const WORLD: u64 = 7;
 const WINDOW: u64 = 70;
+/// Address of the memory of each rank.
+pub(super) const BASE: u64 = 1000;
 
 /// A call that begins at `from` and returns one later; its line is a number.
-fn call(line: &str, from: u64, does: Does) -> OneSidedCall {
+pub(super) fn call(line: &str, from: u64, does: Does) -> OneSidedCall {
     let call = Called { function: "MPI_Call".into(), place: Some(line.to_owned()) };
-    OneSidedCall { window: WINDOW, from_ns: from, until_ns: from + 1, call: Arc::new(call), does }
+    OneSidedCall {
+        window: WINDOW,
+        collectives: 0,
+        from_ns: from,
+        until_ns: from + 1,
+        call: Arc::new(call),
+        does,
+    }
 }
 
 /// An operation on 8 bytes of the memory of rank 0.
-fn access(line: &str, from: u64, kind: Operation, epoch: AccessEpoch) -> OneSidedCall {
+pub(super) fn access(line: &str, from: u64, kind: Operation, epoch: AccessEpoch) -> OneSidedCall {
     let access = Access { kind, epoch, disp: 2, high: 8, bytes: 8, ..Access::default() };
     call(line, from, Does::Access(access))
 }
 
-fn put(line: &str, from: u64, epoch: AccessEpoch) -> OneSidedCall {
+pub(super) fn put(line: &str, from: u64, epoch: AccessEpoch) -> OneSidedCall {
     access(line, from, Operation::Put, epoch)
 }
 
-fn add(op: &str) -> Operation {
+pub(super) fn add(op: &str) -> Operation {
     Operation::Accumulate { op: op.into(), element: 4, fetches: false }
 }
 
-fn done(from: u64) -> OneSidedCall {
+pub(super) fn done(from: u64) -> OneSidedCall {
     call("done", from, Does::Completes { target: None, locally: false })
 }
 
 /// A rank of three whose memory has 40 bytes, and which made these calls.
-fn rank(rank: u32, calls: Vec<OneSidedCall>) -> Observation {
+pub(super) fn rank(rank: u32, calls: Vec<OneSidedCall>) -> Observation {
     let comm = |identity, name: &str| Communicator {
         identity,
         name: name.into(),
@@ -42,7 +51,7 @@ fn rank(rank: u32, calls: Vec<OneSidedCall>) -> Observation {
         size: 3,
         ..Communicator::default()
     };
-    let memory = Memory { window: WINDOW, size: 40, unit: 4, ..Memory::default() };
+    let memory = Memory { window: WINDOW, base: BASE, size: 40, unit: 4, ..Memory::default() };
     Observation {
         world: "w".into(),
         rank: Some(rank),
@@ -56,7 +65,7 @@ fn rank(rank: u32, calls: Vec<OneSidedCall>) -> Observation {
     }
 }
 
-fn said(job: &[Observation]) -> Vec<String> {
+pub(super) fn said(job: &[Observation]) -> Vec<String> {
     findings(job, &[]).into_iter().map(|one| format!("{}: {}", one.kind.0, one.sentence)).collect()
 }
 
@@ -160,8 +169,12 @@ fn what_its_process_may_have_learned_orders_an_operation() {
     };
     assert_eq!(after(&calls(access("a.c:5", 14, Operation::Get, AccessEpoch::Shared))), 0, "a value read");
     assert_eq!(after(&calls(put("a.c:5", 14, AccessEpoch::Shared))), 1, "it learns nothing by writing");
-    assert_eq!(after(&calls(call("a.c:5", 14, Does::Locks { exclusive: true }))), 0, "waited for a lock");
-    assert_eq!(after(&calls(call("a.c:5", 14, Does::Locks { exclusive: false }))), 1);
+    assert_eq!(
+        after(&calls(call("a.c:5", 14, Does::Locks { target: Some(0), exclusive: true }))),
+        0,
+        "waited for a lock"
+    );
+    assert_eq!(after(&calls(call("a.c:5", 14, Does::Locks { target: Some(0), exclusive: false }))), 1);
 }
 
 #[test]
@@ -220,6 +233,8 @@ fn operations_of_one_process_conflict_until_the_first_is_complete_at_the_target(
     assert_eq!(count(flush(Some(0), true), Operation::Put, Operation::Get), 1, "not complete at the target");
     assert_eq!(count(flush(None, true), Operation::Get, Operation::Put), 0, "it has been read");
     assert_eq!(count(vec![], add("MPI_SUM"), add("MPI_PROD")), 0, "in order");
+    let other = Operation::Accumulate { op: "MPI_SUM".into(), element: 5, fetches: false };
+    assert_eq!(count(vec![], add("MPI_SUM"), other), 1, "elements of another type");
     assert_eq!(count(vec![], add("MPI_SUM"), Operation::Put), 1);
 }
 

@@ -233,6 +233,13 @@ impl Use<'_> {
         inside && (self.is_dense() || byte == self.first || byte == self.end - 1)
     }
 
+    /// Whether it certainly accesses one of these bytes.
+    pub(super) fn touches(&self, first: i128, end: i128) -> bool {
+        let overlaps = self.first < end && first < self.end;
+        let contains = |byte: i128| first <= byte && byte < end;
+        overlaps && (self.is_dense() || contains(self.first) || contains(self.end - 1))
+    }
+
     /// Returns a byte that both certainly access.
     pub(super) fn shared_with(&self, other: &Self) -> Option<i128> {
         let ends = [self.first, other.first, self.end - 1, other.end - 1];

@@ -21,7 +21,7 @@ mod signature;
 
 pub use constructors::*;
 pub use contents::*;
-pub use signature::signed;
+pub use signature::{is_gapless, signed};
 
 use super::table::Object;
 use super::{Site, arena, ask, attributes, facts, free, output, succeeded};

@@ -26,6 +26,26 @@ pub fn signed<A: Abi>(raw: u64) -> Option<&'static Datatype> {
     Some(record)
 }
 
+/// Whether elements of a type, one after the other, have no gaps and contain no byte twice. Its signature must be known.
+#[inline(always)]
+pub fn is_gapless(record: &Datatype) -> bool {
+    record.is_one_element() || is_array(record)
+}
+
+/// Whether a type consists of adjacent elements of a predefined one. (Elements of types with irregular displacements can
+/// overlap and have gaps.)
+#[inline(never)]
+fn is_array(record: &Datatype) -> bool {
+    const REGULAR: [Combiner; 4] = [Combiner::DUP, Combiner::CONTIGUOUS, Combiner::VECTOR, Combiner::HVECTOR];
+    let size = record.size.get();
+    let is_dense = size != 0 && record.lb.get() == 0 && record.extent.get() == size;
+    if !REGULAR.contains(&Combiner(record.combiner.get())) || !is_dense || record.true_extent.get() != size {
+        return false;
+    }
+    let old = crate::record::objects::recorder().and_then(|writer| writer.at_offset(record.old_at.get()));
+    old.is_some_and(Datatype::is_one_element)
+}
+
 #[cold]
 fn sign<A: Abi>(record: &Datatype, depth: u32) -> Option<Signature> {
     // Users of the signature need the size as well.

@@ -5,11 +5,11 @@ use super::recorded::{self, Place, recorded};
 use crate::interpose::frame::{Call, handle_word};
 use crate::record::bytes;
 use crate::record::counts::Count;
-use crate::record::objects::datatypes::signed;
+use crate::record::objects::datatypes::{is_gapless, signed};
 use crate::record::objects::{ops, succeeded, tables};
 use crate::record::traffic::{faults, freed};
 use mpi_abi::{Abi, Handle, f};
-use mpiscope_image::objects::{Datatype, Window};
+use mpiscope_image::objects::Window;
 use mpiscope_image::signature::Signature;
 use std::ffi::c_int;
 
@@ -99,7 +99,9 @@ fn seen<A: Abi>(
     if !compare(call, [origin, target], rank, window) {
         compare(call, [fetched, target], rank, window);
     }
+    let is_get = matches!(call.function().operation(), f::MPI_Get | f::MPI_Rget);
     let place = Place {
+        repeats: repeats_memory::<A>(if is_get { origin } else { target }),
         disp,
         count: target.0,
         datatype: target.1,
@@ -113,8 +115,14 @@ fn seen<A: Abi>(
 /// The size of an end in bytes; zero if it is unknown or has gaps.
 #[inline(never)]
 fn gapless<A: Abi>(end: End) -> u64 {
-    let is_gapless = signed::<A>(end.1).is_some_and(Datatype::is_one_element);
-    size::<A>(end).filter(|_| is_gapless).unwrap_or(0)
+    let has_none = signed::<A>(end.1).is_some_and(is_gapless);
+    size::<A>(end).filter(|_| has_none).unwrap_or(0)
+}
+
+/// Whether elements of an end certainly overlap.
+fn repeats_memory<A: Abi>(end: End) -> bool {
+    let bytes = size::<A>(end).unwrap_or(0);
+    signed::<A>(end.1).is_some_and(|datatype| datatype.repeats_memory(bytes))
 }
 
 /// Compares two ends of an operation. Returns whether they differ.

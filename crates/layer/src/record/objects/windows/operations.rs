@@ -1,6 +1,7 @@
 //! One-sided operations: their number, and how many are not known to be complete.
 
 use super::moment;
+use super::sync::no_window;
 use crate::interpose::frame::{Call, handle_word};
 use crate::record::objects::tables::{self, WINDOWS};
 use crate::record::objects::{arena, ops, succeeded};
@@ -22,7 +23,7 @@ fn operation<A: Abi>(
     count: impl FnOnce(&Window) -> &W64,
 ) {
     let Some(writer) = succeeded::<A>(result) else { return };
-    let Some(record) = tables::window::<A>(win) else { return };
+    let Some(record) = tables::window::<A>(win) else { return no_window(call, win) };
     // `MPI_PROC_NULL`: no operation, nothing to complete.
     let Ok(target) = usize::try_from(rank) else { return };
     moment::access(writer, call, record, rank);

@@ -34,6 +34,8 @@ pub(super) struct Place {
     pub given: u64,
     /// Address of a buffer without gaps into which values are fetched beside that; zero if there is none.
     pub result: u64,
+    /// Whether it writes bytes twice.
+    pub repeats: bool,
 }
 
 /// Bytes relative to the displacement.
@@ -62,6 +64,7 @@ pub(super) fn operation<A: Abi>(call: &Call<A>, place: Place, rank: c_int, windo
     let flag = |set: bool, flag: OneSidedFlag| if set { flag.0 } else { 0 };
     let flags = flag(exclusive, OneSidedFlag::EXCLUSIVE)
         | flag(with_request, OneSidedFlag::REQUEST)
+        | flag(place.repeats, OneSidedFlag::OVERLAPPING)
         | flag(place.given != 0 && place.given == extent.bytes, OneSidedFlag::GAPLESS);
     note(call, names(window), (kind, rank.cast_unsigned()), |record| {
         record.flags.set(flags);
@@ -152,7 +155,7 @@ pub(super) fn synchronised<A: Abi>(call: &Call<A>, window: &'static Window, used
 #[inline(never)]
 fn synchronisation<A: Abi>(call: &Call<A>, window: &'static Window, used: Use, target: c_int) {
     let kind = match used {
-        Use::Fence => OneSidedKind::FENCE,
+        Use::Fence | Use::FirstFence => OneSidedKind::FENCE,
         Use::Start => {
             let group = (&window.start_group, &window.start_members);
             return members(call, window, OneSidedKind::START, group);

@@ -4,20 +4,32 @@
 use super::{locks, moment, recorded};
 use crate::interpose::frame::Call;
 use crate::record::objects::tables::{self, WINDOWS};
-use crate::record::objects::{Site, arena, facts, recorder, succeeded};
-use mpi_abi::Abi;
+use crate::record::objects::{Site, arena, facts, freed, recorder, succeeded};
+use crate::record::traffic::faults;
+use mpi_abi::{Abi, Handle};
 use mpiscope_image::Writer;
 use mpiscope_image::derive::epochs::Use;
+use mpiscope_image::layout::SectionKind;
 use mpiscope_image::objects::{Epoch, LOCK_EXCLUSIVE, LOCK_OF_ALL, Window};
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicI32, Ordering};
 
-/// The ABI's `MPI_MODE_NOSUCCEED`.
+/// The ABI's `MPI_MODE_NOPRECEDE` and `MPI_MODE_NOSUCCEED`.
+static NOPRECEDE: AtomicI32 = AtomicI32::new(0);
 static NOSUCCEED: AtomicI32 = AtomicI32::new(0);
 
 /// Learns the ABI's constants.
 pub fn start<A: Abi>() {
+    NOPRECEDE.store(A::MODE_NOPRECEDE, Ordering::Relaxed);
     NOSUCCEED.store(A::MODE_NOSUCCEED, Ordering::Relaxed);
+}
+
+/// A call on a window without a record: it may have been freed.
+#[cold]
+pub(super) fn no_window<A: Abi>(call: &Call<A>, win: A::Handle) {
+    if freed::is_freed(&WINDOWS, win.raw()) {
+        faults::freed_handle(call, SectionKind::WINDOWS);
+    }
 }
 
 /// Records a synchronizing call: what it does with the epochs and for which rank (-1 for none), the epochs
@@ -31,7 +43,7 @@ fn synchronised<A: Abi>(
     change: impl FnOnce(&'static Writer, &'static Window),
 ) {
     let Some(writer) = succeeded::<A>(result) else { return };
-    let Some(record) = tables::window::<A>(win) else { return };
+    let Some(record) = tables::window::<A>(win) else { return no_window(call, win) };
     let site = Site::of(call);
     // Threads may lock different targets concurrently.
     let before = WINDOWS.locked(|| {
@@ -75,7 +87,9 @@ fn target_complete(writer: &'static Writer, record: &'static Window, rank: c_int
 pub fn fence<A: Abi>(call: &Call<A>, result: c_int, assert: c_int, win: A::Handle) {
     let last = assert & NOSUCCEED.load(Ordering::Relaxed) != 0;
     let opened = if last { 0 } else { Epoch::FENCE.0 };
-    synchronised(call, result, win, (Use::Fence, -1), (opened, Epoch::FENCE.0), all_complete);
+    let first = assert & NOPRECEDE.load(Ordering::Relaxed) != 0;
+    let used = if first { Use::FirstFence } else { Use::Fence };
+    synchronised(call, result, win, (used, -1), (opened, Epoch::FENCE.0), all_complete);
 }
 
 /// `MPI_Win_start`, which may wait for the targets: they are recorded while it does.
@@ -214,7 +228,7 @@ fn flushed<A: Abi>(
     completed: impl FnOnce(&'static Writer, &'static Window),
 ) {
     let Some(writer) = succeeded::<A>(result) else { return };
-    let Some(record) = tables::window::<A>(win) else { return };
+    let Some(record) = tables::window::<A>(win) else { return no_window(call, win) };
     let before = WINDOWS.locked(|| {
         let before = moment::open(writer, record, target);
         completed(writer, record);
