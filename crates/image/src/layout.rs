@@ -165,6 +165,8 @@ codes! {
         CALL_PATHS = 11 => "calls by a library without the caller's line",
         /// Records of one-sided operations and of the calls that synchronize them.
         ONE_SIDED = 12 => "one-sided operations",
+        /// Records of the buffers of collectives.
+        BUFFERS = 13 => "buffers of collectives",
     }
 }
 
@@ -179,6 +181,7 @@ impl Loss {
             Self::TOMBSTONES => "set MPISCOPE_TOMBSTONES=N before the start to keep more",
             Self::MESSAGES => "the newest messages overwrite the oldest ones",
             Self::ONE_SIDED => "the newest operations overwrite the oldest ones",
+            Self::BUFFERS => "the newest buffers overwrite the oldest ones",
             Self::CALLBACKS => "more user functions than an image has room for",
             Self::EVENTS => "no callback took them in time",
             Self::SITES => "set MPISCOPE_SITES=N before the start to keep more call sites",

@@ -412,7 +412,7 @@ pub fn restarted<A: Abi>(held: &State, call: &Call<A>, request: &Request) {
     });
     let first = written(held, lines);
     if !any {
-        held.writer.lose(Loss::MESSAGES, 1);
+        held.writer.lose(Loss::BUFFERS, 1);
     }
     refer(request, first);
 }

@@ -84,14 +84,14 @@ impl Ledger {
     #[inline(always)]
     pub fn sent(&self, writer: &'static Writer, totals: &Traffic, line: &Line) -> u64 {
         self.make(writer, totals);
-        self.sent.write(writer, &totals.ledger_sent, line)
+        self.sent.write(writer, (&totals.ledger_sent, Loss::MESSAGES), line)
     }
 
     /// Adds a message received. Returns its position, counted without wrapping, plus one.
     #[inline(always)]
     pub fn received(&self, writer: &'static Writer, totals: &Traffic, line: &Line) -> u64 {
         self.make(writer, totals);
-        self.received.write(writer, &totals.ledger_received, line)
+        self.received.write(writer, (&totals.ledger_received, Loss::MESSAGES), line)
     }
 
     #[inline(always)]
@@ -107,7 +107,7 @@ impl Ledger {
             self.make(writer, totals);
             make_collective(self, writer, totals);
         }
-        self.collective.write(writer, &totals.ledger_collective, line)
+        self.collective.write(writer, (&totals.ledger_collective, Loss::BUFFERS), line)
     }
 }
 
@@ -117,15 +117,16 @@ fn repeats_memory(datatype: &Datatype, bytes: u64) -> bool {
 }
 
 impl Ring {
-    /// Overwrites the oldest entry with a message. Returns its position, counted without wrapping, plus one.
+    /// Overwrites the oldest entry, which is counted as a loss of this kind. Returns the position of the new one, counted
+    /// without wrapping, plus one.
     #[inline(always)]
-    fn write(&self, writer: &'static Writer, written: &W64, line: &Line) -> u64 {
+    fn write(&self, writer: &'static Writer, (written, loss): (&W64, Loss), line: &Line) -> u64 {
         let place = written.get();
         let entries = self.entries.get();
         // The capacity is a power of two.
         let Some(entry) = entries.get(place as usize & entries.len().wrapping_sub(1)) else { return 0 };
         if place >= entries.len() as u64
-            && let Some(lost) = writer.header().lost.get(Loss::MESSAGES.0 as usize)
+            && let Some(lost) = writer.header().lost.get(loss.0 as usize)
         {
             lost.add_mine(1);
         }
@@ -232,7 +233,7 @@ fn make_collective(ledger: &Ledger, writer: &'static Writer, totals: &Traffic) {
         return;
     }
     let Some((first, entry)) = writer.new_array::<Entry>(SectionKind::LEDGER, capacity, capacity) else {
-        writer.lose(Loss::MESSAGES, 1);
+        writer.lose(Loss::BUFFERS, 1);
         return;
     };
     // SAFETY: as in `make`.
