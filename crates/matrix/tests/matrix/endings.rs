@@ -74,6 +74,12 @@ fn check(subject: &Subject, library: &Library, arguments: &[&str], after: After)
         }
         After::Aborted => {
             calls_but_abort(&seen)?;
+            // Also where the call returned before the process was killed.
+            let said = seen.outcome.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
+            ensure!(
+                said.contains("called MPI_Abort with code 7 at ending.c:"),
+                "no place of the abort: {said}"
+            );
             all_finalized(&seen, false)
         }
         After::Sentence => {
