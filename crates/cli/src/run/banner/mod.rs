@@ -6,7 +6,7 @@ mod problems;
 use super::ended::told_to_end;
 use super::hosts::FromHost;
 use super::{Options, evidence, nobody};
-use crate::render::{self, Block, Table, Terminal, calls, complain, duration, shorten, time_of_calls};
+use crate::render::{self, Block, Table, Terminal, calls, complain, count, duration, shorten, time_of_calls};
 use crate::whole_file;
 use anyhow::Result;
 use ends::ends;
@@ -191,9 +191,7 @@ fn within(room: usize, blocks: Vec<Vec<String>>, rest: &Rest<'_>) -> Vec<String>
         lines.extend(block);
     }
     let more = all - lines.len();
-    let omitted = (more > 0).then(|| {
-        format!("  ... and {} more {}; {}", more, if more == 1 { "line" } else { "lines" }, rest.place())
-    });
+    let omitted = (more > 0).then(|| format!("  ... and {}; {}", count(more, "more line"), rest.place()));
     lines.extend(omitted);
     lines
 }
