@@ -6,7 +6,6 @@
 use super::blocked::Blocked;
 use super::collectives;
 use super::snapshot::{CommIndex, Need, PartyIndex, ProcessIndex, Snapshot, Wait};
-use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet, VecDeque};
 
 /// Maximum number of nodes of a ring from which a shorter ring is searched.
@@ -212,7 +211,9 @@ impl<'a> Search<'a> {
             .iter()
             .map(|node| self.next(*node).iter().filter_map(|next| places.get(next).copied()).collect())
             .collect();
-        let starts = (0..around.len()).take(MOST_STARTS);
+        // A ring other than this one leaves it at a node with another edge.
+        let branches = edges.iter().enumerate().filter(|(_, edges)| edges.len() > 1);
+        let starts = branches.map(|(start, _)| start).take(MOST_STARTS);
         let shortest = starts.filter_map(|start| back_to(start, &edges)).min_by_key(Vec::len);
         match shortest {
             Some(ring) => ring.into_iter().filter_map(|at| around.get(at).copied()).collect(),
@@ -223,18 +224,18 @@ impl<'a> Search<'a> {
 
 /// Returns the shortest path from a node back to itself.
 fn back_to(start: usize, edges: &[Vec<usize>]) -> Option<Vec<usize>> {
-    let mut from: HashMap<usize, usize> = HashMap::new();
+    let mut from: Vec<Option<usize>> = vec![None; edges.len()];
     let mut queue = VecDeque::from([start]);
     while let Some(node) = queue.pop_front() {
         for next in edges.get(node)? {
             if *next == start {
                 let mut way: Vec<usize> =
-                    std::iter::successors(Some(node), |at| from.get(at).copied()).collect();
+                    std::iter::successors(Some(node), |at| from.get(*at).copied().flatten()).collect();
                 way.reverse();
                 return Some(way);
             }
-            if let Entry::Vacant(unseen) = from.entry(*next) {
-                unseen.insert(node);
+            if let Some(unseen @ None) = from.get_mut(*next) {
+                *unseen = Some(node);
                 queue.push_back(*next);
             }
         }
