@@ -585,6 +585,25 @@ static void two_receives_into_one_buffer(void)
     MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
 }
 
+/* finding matched_into_a_pending_receive 2 buffer-overlap ranks 1 check says were active at once in the same memory */
+static void matched_into_a_pending_receive(void)
+{
+    int values[4] = {0};
+    MPI_Request request;
+    MPI_Message message;
+    if (rank == 0) {
+        send(1, 6);
+        MPI_Barrier(MPI_COMM_WORLD);
+        send(1, 5);
+    } else {
+        MPI_Irecv(values, 4, MPI_INT, 0, 5, MPI_COMM_WORLD, &request);
+        MPI_Mprobe(0, 6, MPI_COMM_WORLD, &message, MPI_STATUS_IGNORE);
+        MPI_Mrecv(values, 4, MPI_INT, &message, MPI_STATUS_IGNORE); /* here: matched_into_a_pending_receive */
+        MPI_Barrier(MPI_COMM_WORLD);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+    }
+}
+
 /* finding sent_and_received_in_one_buffer 2 buffer-overlap ranks 0 check dies says the send of 4 x MPI_INT at */
 static void sent_and_received_in_one_buffer(void)
 {
@@ -699,7 +718,7 @@ FINDINGS(MPI_Init, F(received_and_not_waited_for), F(broadcast_left_out), F(both
          F(other_structure_in_a_request), F(freed_receive), F(matched_and_left),
          F(partitioned_ends_differ_in_size), F(freed_partitioned_send), F(first_come_by_chance),
          F(waited_for_before_a_barrier),
-         F(send_never_waited_for), F(two_receives_into_one_buffer), F(sent_and_received_in_one_buffer),
+         F(send_never_waited_for), F(two_receives_into_one_buffer), F(matched_into_a_pending_receive), F(sent_and_received_in_one_buffer),
          F(other_type_from_a_member), F(sent_after_the_end), F(communicator_freed_twice),
          F(sent_with_a_freed_datatype), F(put_with_a_freed_datatype), F(broadcast_with_a_freed_datatype),
          F(finalized_twice), F(never_finalized))
