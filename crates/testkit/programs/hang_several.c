@@ -141,6 +141,27 @@ static void main_thread_waits_for_a_lock(void)
     pthread_join(thread, NULL);
 }
 
+static void *sends_under_the_lock(void *unused)
+{
+    usleep(300000);
+    pthread_mutex_lock(&lock); /* here: silent_thread_waits_for_a_lock */
+    MPI_Send(&rank, 1, MPI_INT, 1 - rank, 1, MPI_COMM_WORLD);
+    pthread_mutex_unlock(&lock);
+    return unused;
+}
+
+/* The thread that waits for the lock has never called MPI. */
+/* scenario silent_thread_waits_for_a_lock 2 deadlock says 0 -> 1 -> 0 */
+static void silent_thread_waits_for_a_lock(void)
+{
+    pthread_t thread;
+    pthread_create(&thread, NULL, sends_under_the_lock, NULL);
+    pthread_mutex_lock(&lock);
+    receive(1 - rank, 1, MPI_COMM_WORLD);
+    pthread_mutex_unlock(&lock);
+    pthread_join(thread, NULL);
+}
+
 /* scenario main_thread_waits_for_another_process 3 slow */
 static void main_thread_waits_for_another_process(void)
 {
@@ -193,5 +214,5 @@ static void main_thread_waits_for_a_signal(void)
 }
 
 SCENARIOS(S(another_tag_and_a_ring), S(a_mismatch_and_a_ring), S(one_sleeps_and_one_is_stopped),
-          S(generalized_never_completed), S(a_thread_completes_it_later), S(main_thread_waits_for_a_lock),
+          S(generalized_never_completed), S(a_thread_completes_it_later), S(main_thread_waits_for_a_lock), S(silent_thread_waits_for_a_lock),
           S(main_thread_waits_for_another_process), S(main_thread_waits_for_a_signal))

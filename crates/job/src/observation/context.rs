@@ -32,7 +32,8 @@ pub trait Context {
         false
     }
 
-    /// Returns threads that have never called MPI but could do so without being woken.
+    /// Returns threads that have never called MPI but could do so without being woken, or once a thread inside MPI
+    /// released a lock.
     fn others(&self) -> Vec<u32> {
         Vec::new()
     }

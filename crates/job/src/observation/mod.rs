@@ -55,6 +55,15 @@ use std::collections::BTreeMap;
 /// returns.
 pub const AWAITS_THREAD: &str = "waiting for another thread that is in MPI";
 
+/// Activity of a thread outside MPI that waits for a lock held by a thread inside MPI.
+pub const AWAITS_LOCK: &str = "waiting for a lock held by a thread that is in MPI";
+
+/// Returns whether a thread with this activity can act only after another thread has returned from MPI.
+#[must_use]
+pub fn awaits_mpi(doing: &str) -> bool {
+    [AWAITS_THREAD, AWAITS_LOCK].contains(&doing)
+}
+
 /// What a process must do that polls with null or inactive requests only: none of them can complete.
 pub const NOTHING_ACTIVE: &str = "start a request: all requests in the call are null or inactive";
 

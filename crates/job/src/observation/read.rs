@@ -5,8 +5,8 @@ use super::context::Context;
 use super::requests;
 use super::special::Special;
 use super::{
-    AWAITS_THREAD, Call, Need, Observation, Receive, Stage, Thread, envelopes, faults, history, ledger,
-    locks, one_sided, windows,
+    Call, Need, Observation, Receive, Stage, Thread, awaits_mpi, envelopes, faults, history, ledger, locks,
+    one_sided, windows,
 };
 use super::{calls, collective_objects, message_calls, raised, thread_level};
 use crate::model::abort;
@@ -81,7 +81,7 @@ pub fn observe<S: Source>(rank: &Rank<'_, S>, context: &dyn Context) -> Observat
 /// Threads that have never called MPI but may do so. Only for processes all of whose known threads wait:
 /// another thread may yet end that wait.
 fn others(process: &Process, threads: &[Thread], context: &dyn Context) -> Vec<Thread> {
-    let waits = |thread: &Thread| thread.ended || thread.call.is_some() || thread.doing == AWAITS_THREAD;
+    let waits = |thread: &Thread| thread.ended || thread.call.is_some() || awaits_mpi(&thread.doing);
     if !process.other_threads_may_call() || process.finalized() || !threads.iter().all(waits) {
         return Vec::new();
     }

@@ -15,6 +15,7 @@ use crate::model::python;
 use crate::model::rank::{Rank, SymbolContext};
 use crate::observation::{Context, Observation, Stage, Thread, observe, share_names};
 use crate::questions::stacks::asleep::{Asleep, Asleeps, awaits_signals};
+use crate::questions::stacks::locked;
 use mpiscope_image::Source;
 use mpiscope_image::layout::State;
 use mpiscope_target::procfs::{self, Stat, StatusLines};
@@ -238,7 +239,8 @@ pub fn stopped(found: &JobImage, process: &Process, places: &Places, tid: u32) -
     }
 }
 
-/// Returns the threads of a process that have never called MPI but could do so without being woken.
+/// Returns the threads of a process that have never called MPI but could do so without being woken, or if a
+/// thread inside MPI released a lock.
 pub fn others(found: &JobImage, process: &Process, places: &Places) -> Vec<u32> {
     match found.about() {
         Some(about) => Earlier { about, process, ended: None }.others(),
@@ -331,12 +333,18 @@ impl<'a> System<'a> {
         }
     }
 
+    /// Whether a thread waits for a lock that a thread inside MPI holds.
+    fn is_locked_by_mpi(&self, asleep: &Asleep) -> bool {
+        let memory = || Live::open_among(self.pid, Arc::clone(&self.places.files)).ok();
+        locked::by_mpi(memory, self.process, asleep)
+    }
+
     /// Describes what a sleeping thread does.
     fn sleeping(&self, task: &str) -> String {
         let serves_mpi = |_, asleep: &Asleep| asleep.serves_mpi(self.pid, &self.places.files);
         let only_mpi_could_wake =
             |asleep: &Asleep| self.sleeping_threads().only_mpi_could_wake(self.process, asleep, serves_mpi);
-        let said = |asleep: Asleep| asleep.said(only_mpi_could_wake);
+        let said = |asleep: Asleep| asleep.said(|asleep| self.is_locked_by_mpi(asleep), only_mpi_could_wake);
         Asleep::of(task).map_or_else(|| "sleeping".to_owned(), said)
     }
 }
@@ -405,10 +413,12 @@ impl Context for System<'_> {
         let threads = procfs::threads(self.pid).unwrap_or_default();
         let strange = threads.iter().copied().filter(|tid| !has(self.process, *tid));
         // A thread waiting for another one can only be woken by it, and threads that serve MPI's connections
-        // belong to the library.
+        // belong to the library. One that waits for a lock held across a call explains why the call does not
+        // return.
         let serves_mpi = |asleep: &Asleep| asleep.serves_mpi(self.pid, &self.places.files);
         let waits = |asleep: Asleep| asleep.waits_for_a_thread(&threads) || serves_mpi(&asleep);
-        strange.filter(|tid| !Asleep::of(&self.task(*tid)).is_some_and(waits)).collect()
+        let shown = |asleep: Asleep| !waits(asleep) || self.is_locked_by_mpi(&asleep);
+        strange.filter(|tid| Asleep::of(&self.task(*tid)).is_none_or(shown)).collect()
     }
 
     fn ended(&self) -> Option<String> {

@@ -8,6 +8,7 @@ use crate::observation::Context;
 use crate::questions::earlier::has;
 use crate::questions::stacks::asleep::{self, Asleep, Asleeps};
 use crate::questions::stacks::frames::innermost;
+use crate::questions::stacks::locked;
 use crate::sources::core::walk;
 use mpiscope_target::{Symbolizer, Target, Thread};
 
@@ -51,7 +52,10 @@ impl Context for AtDeath<'_> {
     fn doing(&self, tid: u32) -> String {
         let Some((dead, thread)) = self.thread(tid) else { return String::new() };
         match Asleep::at_death(thread) {
-            Some(asleep) => asleep.said(|asleep| self.only_mpi_could_wake(dead, asleep)),
+            Some(asleep) => asleep.said(
+                |asleep| locked::by_mpi(|| Some(&dead.core), &self.file.process, asleep),
+                |asleep| self.only_mpi_could_wake(dead, asleep),
+            ),
             None if Asleep::computed(thread) => "computing".to_owned(),
             None => String::new(),
         }
@@ -85,6 +89,7 @@ impl Context for AtDeath<'_> {
         let could_act = |thread: &&Thread| {
             Asleep::at_death(thread).is_some_and(|asleep| {
                 !asleep.waits_for_a_thread(&numbers) && !serves_mpi(dead, &asleep, thread)
+                    || locked::by_mpi(|| Some(&dead.core), &self.file.process, &asleep)
             }) || Asleep::computed(thread)
         };
         strange.filter(could_act).map(|thread| thread.tid).collect()

@@ -7,7 +7,7 @@ use super::frames::innermost;
 use super::restarted;
 use super::vdso::vdso;
 use crate::model::process::Process;
-use crate::observation::AWAITS_THREAD;
+use crate::observation::{AWAITS_LOCK, AWAITS_THREAD};
 use crate::sources::core::{Frame, walk_from};
 use mpi_abi::binding;
 use mpiscope_target::procfs::StatusLines;
@@ -38,7 +38,7 @@ impl Asleep {
     }
 
     /// Parses the kernel's line: call number, six arguments, stack pointer and program counter.
-    fn parse(line: &str) -> Option<Self> {
+    pub(super) fn parse(line: &str) -> Option<Self> {
         let (number, rest) = line.trim().split_once(' ')?;
         let hex = |word: &str| u64::from_str_radix(word.trim_start_matches("0x"), 16).ok();
         let values: Vec<u64> = rest.split(' ').map_while(hex).collect();
@@ -68,13 +68,30 @@ impl Asleep {
             && thread.registers.get(CALL).is_some_and(|call| call.cast_signed() < 0)
     }
 
-    /// Describes what the thread does, as text for users.
+    /// Describes what the thread does, as text for users. The arguments tell whether it waits for a lock that
+    /// a thread inside MPI holds, and whether only a thread inside MPI could wake it.
     #[must_use]
-    pub fn said(&self, only_mpi_could_wake: impl FnOnce(&Self) -> bool) -> String {
-        match only_mpi_could_wake(self) {
-            true => AWAITS_THREAD.to_owned(),
-            false => format!("sleeping in the system call {}", self.call),
+    pub fn said(
+        &self,
+        is_locked_by_mpi: impl FnOnce(&Self) -> bool,
+        only_mpi_could_wake: impl FnOnce(&Self) -> bool,
+    ) -> String {
+        if is_locked_by_mpi(self) {
+            AWAITS_LOCK.to_owned()
+        } else if only_mpi_could_wake(self) {
+            AWAITS_THREAD.to_owned()
+        } else {
+            format!("sleeping in the system call {}", self.call)
         }
+    }
+
+    /// Returns the address of the C library's mutex that it waits for without a timeout, if it does.
+    pub(super) fn contended_lock(&self) -> Option<u64> {
+        const WAIT_IN_PROCESS: u64 = 0x80;
+        const CONTENDED: u64 = 2;
+        let [lock, operation, value, time_limit, ..] = self.arguments;
+        let waits = operation == WAIT_IN_PROCESS && value == CONTENDED && time_limit == 0;
+        (self.call == syscalls::Sysno::futex && waits).then_some(lock)
     }
 
     /// Returns whether it waits, without a timeout, until another thread of its process wakes it. A wait on a
@@ -318,7 +335,7 @@ mod tests {
         let sleep = i64::from(syscalls::Sysno::clock_nanosleep as i32);
         let asleep = Asleep::at_death(&thread(sleep, -516));
         assert_eq!(
-            asleep.map(|asleep| asleep.said(|_| false)).as_deref(),
+            asleep.map(|asleep| asleep.said(|_| false, |_| false)).as_deref(),
             Some("sleeping in the system call clock_nanosleep")
         );
         // It raised a signal, or has just returned.

@@ -14,6 +14,7 @@
 pub mod asleep;
 mod copied;
 pub(crate) mod frames;
+pub mod locked;
 mod restarted;
 mod stop;
 mod tree;

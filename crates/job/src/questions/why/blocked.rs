@@ -9,7 +9,7 @@ use super::messages::Pairs;
 use super::snapshot::{
     CommIndex, Condition, Need, PartyIndex, Peer, Process, ProcessIndex, Receive, Snapshot, Thread, Wait,
 };
-use crate::observation::AWAITS_THREAD;
+use crate::observation::awaits_mpi;
 use std::collections::{HashMap, HashSet};
 
 /// The solver's result.
@@ -128,7 +128,7 @@ fn may_act_by_itself(thread: &Thread, polls_wait: bool) -> bool {
         return false;
     }
     match &thread.call {
-        None => &*thread.idle.doing != AWAITS_THREAD,
+        None => !awaits_mpi(&thread.idle.doing),
         Some(call) if matches!(call.wait, Wait::Nothing) => true,
         // A call kept open only by polling: the program may stop polling.
         Some(_) => thread.is_polling() && !polls_wait,

@@ -2,7 +2,7 @@
 
 use crate::jobs::losses::Lost;
 use crate::model::process_end::BadEnd;
-use crate::observation::{AWAITS_THREAD, Between, ElementKinds};
+use crate::observation::{Between, ElementKinds, awaits_mpi};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -572,7 +572,7 @@ impl Thread {
     #[must_use]
     pub fn is_free(&self) -> bool {
         let doing = &*self.idle.doing;
-        !self.ended && self.call.is_none() && !doing.is_empty() && doing != AWAITS_THREAD
+        !self.ended && self.call.is_none() && !doing.is_empty() && !awaits_mpi(doing)
     }
 }
 

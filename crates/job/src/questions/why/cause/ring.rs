@@ -1,7 +1,7 @@
 //! Processes that wait for each other in a ring.
 
 use super::{Case, MOST_LINKS, Reason};
-use crate::observation::AWAITS_THREAD;
+use crate::observation::{AWAITS_LOCK, AWAITS_THREAD};
 use crate::questions::why::blocked::Blocked;
 use crate::questions::why::snapshot::{Call, Collective, Need, Process, ProcessIndex};
 use crate::questions::why::verdict::Kind;
@@ -285,11 +285,15 @@ impl Case<'_> {
         if ring.len() == 1 {
             return "a rank that sends to itself must post the receive first, without waiting for it (MPI_Irecv, MPI_Sendrecv)";
         }
-        let awaits = |rank: &ProcessIndex| {
+        let does = |rank: &ProcessIndex, doing: &str| {
             let threads = self.process(*rank).into_iter().flat_map(|process| &process.threads);
-            threads.into_iter().any(|thread| !thread.ended && *thread.idle.doing == *AWAITS_THREAD)
+            threads.into_iter().any(|thread| !thread.ended && *thread.idle.doing == *doing)
         };
-        if ring.iter().all(awaits) {
+        if ring.iter().any(|rank| does(rank, AWAITS_LOCK)) {
+            return "do not hold a lock across a call that waits: the thread that waits for the lock cannot do what \
+                    that call waits for";
+        }
+        if ring.iter().all(|rank| does(rank, AWAITS_THREAD)) {
             return "another thread of these ranks waits for the one that is in MPI, and so cannot do what that one \
                     waits for: neither hold a lock nor join a thread across a call that waits";
         }

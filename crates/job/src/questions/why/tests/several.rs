@@ -110,6 +110,18 @@ fn a_thread_outside_mpi_next_to_a_waiting_one_gets_its_own_line() {
 }
 
 #[test]
+fn a_lock_held_across_a_call_is_advised_against_even_in_one_rank() {
+    let mut scene = Scene::of(2);
+    scene.receive(0, Peer::One(1), 7).receive(1, Peer::One(0), 7);
+    let mut other = Scene::of(1).process(0).threads.remove(0);
+    other.idle.doing = crate::observation::AWAITS_LOCK.into();
+    scene.process(0).threads.push(other);
+    let said = look(&scene);
+    assert_eq!(said.kind, Kind::DEADLOCK, "{}", said.verdict);
+    assert!(said.next.contains("do not hold a lock across a call"), "{}", said.next);
+}
+
+#[test]
 fn a_rank_in_a_call_next_to_a_sleeping_thread_is_not_running() {
     let mut scene = Scene::of(3);
     scene.receive(0, Peer::One(1), 7).receive(1, Peer::One(0), 7);
