@@ -1,4 +1,6 @@
-//! A message sent to the wrong rank, where the right one would have released the waiting ranks.
+//! A message sent to the wrong rank, where the right one would have released the waiting ranks; or to a rank of
+//! another communicator, as by a spawned process that uses its own `MPI_COMM_WORLD` instead of the intercommunicator to
+//! its parents.
 //!
 //! That a message like the awaited one went elsewhere proves nothing: a sender may send similar messages to
 //! several ranks. So the message is redirected, in a copy of the snapshot, to the rank that waits for it. It
@@ -11,8 +13,19 @@ use super::{Case, Reason};
 use crate::questions::why::blocked::{Blocked, blocked};
 use crate::questions::why::cycle;
 use crate::questions::why::messages::Sent;
-use crate::questions::why::snapshot::{Match, Message, Need, Peer, Process, ProcessIndex, Receive, Wait};
+use crate::questions::why::snapshot::{
+    CommIndex, Match, Message, Need, Peer, Process, ProcessIndex, Receive, Wait,
+};
 use crate::questions::why::verdict::Kind;
+
+/// Where a message is searched that went to the wrong rank.
+#[derive(Clone, Copy)]
+enum Reach {
+    /// On the communicator of the receive.
+    SameComm,
+    /// On other communicators, with the awaited tag.
+    OtherComms,
+}
 
 /// A receive, and the matching message that went to another rank.
 #[derive(Clone, Copy)]
@@ -32,12 +45,17 @@ impl Astray<'_> {
 impl<'c> Case<'c> {
     /// Stuck ranks that one message would release if it had gone to the rank that waits for it.
     pub(super) fn misdirected(&self, found: &Blocked) -> Option<Reason> {
+        self.only_released_by(found, Reach::SameComm)
+            .or_else(|| self.only_released_by(found, Reach::OtherComms))
+    }
+
+    fn only_released_by(&self, found: &Blocked, reach: Reach) -> Option<Reason> {
         let receives: Vec<_> = self.receives(found).collect();
         // In a ring of senders, the receive is outside.
-        let one = self.only_astray(found, &self.that_block_others(found, &receives));
-        let one =
-            one.or_else(|| self.only_astray(found, &receives)).filter(|one| self.would_release(found, *one));
-        let Astray { receiver, receive, sent: (sender, message) } = one?;
+        let one = self.only_astray(found, &self.that_block_others(found, &receives), reach);
+        let one = one.or_else(|| self.only_astray(found, &receives, reach));
+        let one = one.filter(|one| self.would_release(found, *one))?;
+        let Astray { receiver, receive, sent: (sender, message) } = one;
         let ring = cycle::cycle(self.snapshot, found);
         let held = match ring.as_slice() {
             [] => String::new(),
@@ -50,7 +68,15 @@ impl<'c> Case<'c> {
             self.words.rank(sender),
             self.words.sent(message)
         );
-        let next = "check the destination of that send: sent to the rank that waits for it, it would release all waiting ranks";
+        let next = match reach {
+            Reach::SameComm => {
+                "check the destination of that send: sent to the rank that waits for it, it would release all waiting ranks"
+            }
+            Reach::OtherComms => {
+                "check the communicator of that send: sent to the rank that waits for it, on the communicator of its \
+                 receive, it would release all waiting ranks"
+            }
+        };
         let reason = Reason::new(Kind::MESSAGE_NEVER_SENT, verdict, next);
         let mut reason = reason.blaming(self.culprit(sender)).blaming(self.culprit(receiver));
         reason.cycle = ring;
@@ -62,9 +88,14 @@ impl<'c> Case<'c> {
         &'s self,
         found: &'s Blocked,
         receives: &[(ProcessIndex, &'s Receive)],
+        reach: Reach,
     ) -> Option<Astray<'s>> {
         let mut all = receives.iter().take(MOST_COMPARED).flat_map(|(receiver, receive)| {
-            self.astray(found, *receiver, receive).map(|sent| Astray { receiver: *receiver, receive, sent })
+            self.astray(found, *receiver, receive, reach).map(|sent| Astray {
+                receiver: *receiver,
+                receive,
+                sent,
+            })
         });
         let one = all.next()?;
         (!all.any(|other| other.route() != one.route())).then_some(one)
@@ -76,6 +107,7 @@ impl<'c> Case<'c> {
         found: &'s Blocked,
         receiver: ProcessIndex,
         receive: &Receive,
+        reach: Reach,
     ) -> impl Iterator<Item = Sent<'s>> + use<'s, 'c> {
         let envelope = match receive.matches {
             Match { from: Peer::One(from), comm, tag, partitioned: false } => Some((from, comm, tag)),
@@ -84,7 +116,11 @@ impl<'c> Case<'c> {
         envelope.into_iter().flat_map(move |(from, comm, tag)| {
             let sent = self.process(from).map_or(&[][..], |process| &process.sent);
             let fits = move |message: &Message| tag.is_none_or(|tag| message.tag == tag);
-            let alike = move |message: &&Message| message.comm == comm && fits(message);
+            let reached = move |message: &Message| match reach {
+                Reach::SameComm => message.comm == comm,
+                Reach::OtherComms => message.comm != comm && tag.is_some(),
+            };
+            let alike = move |message: &&Message| reached(message) && fits(message);
             let live = |to: ProcessIndex| found.live.get(to as usize).copied().unwrap_or(true);
             let left = |message: &Message| {
                 self.pairs().left(message.to).iter().any(|(_, left)| std::ptr::eq(*left, message))
@@ -102,8 +138,9 @@ impl<'c> Case<'c> {
 
     /// Whether no process remains stuck once the message goes to the rank that waits for it.
     fn would_release(&self, found: &Blocked, one: Astray<'_>) -> bool {
-        let Astray { receiver, sent: (sender, message), .. } = one;
-        self.none_would_be_stuck(found, sender, |process| redirect(process, message, receiver))
+        let Astray { receiver, receive, sent: (sender, message) } = one;
+        let comm = receive.matches.comm;
+        self.none_would_be_stuck(found, sender, |process| redirect(process, message, (receiver, comm)))
     }
 
     /// Whether processes are stuck and none would be if one of them had done something else.
@@ -121,18 +158,18 @@ impl<'c> Case<'c> {
     }
 }
 
-/// Redirects the oldest of these messages to another process, and makes calls that wait for its receipt wait
-/// for that process.
-fn redirect(process: &mut Process, message: &Message, to: ProcessIndex) {
+/// Redirects the oldest of these messages to another process on a communicator, and makes calls that wait for
+/// its receipt wait for that process.
+fn redirect(process: &mut Process, message: &Message, (to, comm): (ProcessIndex, CommIndex)) {
     let same = |known: &Message| (known.to, known.comm, known.tag) == (message.to, message.comm, message.tag);
     if let Some(sent) = process.sent.iter_mut().find(|sent| same(sent)) {
-        sent.to = to;
+        (sent.to, sent.comm) = (to, comm);
     }
     for need in needs(process) {
         if let Need::Receiver(sent) = need
             && same(sent)
         {
-            sent.to = to;
+            (sent.to, sent.comm) = (to, comm);
         }
     }
 }

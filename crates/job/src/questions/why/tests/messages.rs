@@ -22,6 +22,25 @@ fn a_message_that_went_to_another_rank_is_what_was_sent_instead_unless_that_rank
 }
 
 #[test]
+fn a_message_sent_to_another_rank_on_another_communicator_is_the_reason_if_there_is_just_one() {
+    let scene_of = |receivers: &[u32]| {
+        let mut scene = Scene::of(4);
+        scene.receive(0, Peer::One(1), 5);
+        for rank in 1..4 {
+            scene.collective(rank, "MPI_Barrier", 1);
+        }
+        let sent = receivers.iter().map(|to| Message { comm: 1, ..message(*to, 5) });
+        scene.process(1).sent.extend(sent);
+        scene
+    };
+    let said = look(&scene_of(&[2]));
+    assert_eq!(said.kind, Kind::MESSAGE_NEVER_SENT, "{}", said.verdict);
+    assert!(said.next.starts_with("check the communicator of that send"), "{}", said.next);
+    assert_eq!(look(&scene_of(&[2, 3])).kind, Kind::DEADLOCK, "which of two it would be is not known");
+    assert_eq!(look(&scene_of(&[])).kind, Kind::DEADLOCK);
+}
+
+#[test]
 fn a_misdirected_message_in_a_ring_is_the_reason_if_it_would_release_all_ranks() {
     // Each sends to its successor and receives from its predecessor, over and over; rank 1 sends to rank 3
     // instead of rank 2.
