@@ -112,6 +112,17 @@ static void matched(void)
     use(values);
 }
 
+/* Another message is received into the buffer after the probe, and taken out of it before the matched receive. */
+static void between_probe_and_receive(void)
+{
+    MPI_Message message;
+    MPI_Mprobe(peer, TAG, MPI_COMM_WORLD, &message, MPI_STATUS_IGNORE);
+    MPI_Sendrecv(others, count, MPI_INT, 0, TAG, values, count, MPI_INT, 0, TAG, MPI_COMM_SELF, MPI_STATUS_IGNORE);
+    use(values);
+    MPI_Mrecv(values, count, MPI_INT, &message, MPI_STATUS_IGNORE);
+    use(values);
+}
+
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
@@ -122,7 +133,7 @@ int main(int argc, char **argv)
         values = calloc(count, sizeof(int));
         others = calloc(2 * count, sizeof(int));
         if (rank % 2) {
-            send(11);
+            send(12);
         } else {
             waited_for();
             queried();
@@ -131,6 +142,7 @@ int main(int argc, char **argv)
             persistent();
             cancelled();
             matched();
+            between_probe_and_receive();
         }
         free(values);
         free(others);

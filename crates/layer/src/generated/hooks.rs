@@ -1398,13 +1398,13 @@ hook! {
 }
 hook! {
     sizes inlined
-    MPI_Mrecv (buf: usize, count: Count, datatype: A::Handle, message: *mut A::Handle, status: *mut c_void)
+    MPI_Mrecv (buf: *mut c_void, count: Count, datatype: A::Handle, message: *mut A::Handle, status: *mut c_void)
     also { MPI_Mrecv_c }
     counts { count } vectors { }
     note { object: datatype, datatype: datatype, count: count, message: at(message) }
     bytes { }
     before { traffic::probes::before_matched_receive(message), traffic::probes::need_status(&mut status) }
-    after { traffic::probes::after_mrecv(status) }
+    after { traffic::probes::after_mrecv(buf.addr(), status) }
 }
 hook! {
     sizes outlined

@@ -211,11 +211,12 @@ fn not_taken(held: &State, message: &'static Message) {
 }
 
 /// After `MPI_Mrecv`.
-pub fn after_mrecv<A: Abi>(call: &Call<A>, result: c_int, status: *const c_void) {
+pub fn after_mrecv<A: Abi>(call: &Call<A>, result: c_int, buffer: usize, status: *const c_void) {
     let (Some(held), Some(scratch)) = (hold(), scratch::of(call)) else { return };
     let Some(message) = scratch.message.take() else { return };
     if result == A::SUCCESS || status::class(result) == A::ERR_TRUNCATE {
-        let (from, posted) = taken(&held, call, message);
+        let (from, mut posted) = taken(&held, call, message);
+        posted.data.buffer = buffer as u64;
         arrived(*held, call, result, (from, None), RequestKind::MRECV, posted, given::<A>(status));
     } else {
         not_taken(&held, message);

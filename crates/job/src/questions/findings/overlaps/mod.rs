@@ -160,7 +160,18 @@ mod tests {
         );
         assert_eq!(found(&[], &[freed, answer[0].clone()]), 1, "a receive that was not completed");
         let blocking = line(100, 32, (1, 10), true);
-        assert_eq!(found(std::slice::from_ref(&blocking), &[first]), 1, "MPI_Sendrecv with one buffer");
+        assert_eq!(
+            found(std::slice::from_ref(&blocking), std::slice::from_ref(&first)),
+            1,
+            "MPI_Sendrecv with one buffer"
+        );
+        let matched = |from, until| {
+            let waited = Some(Waited { from_ns: from, until_ns: until, call: Arc::default() });
+            let line = line(100, 32, (0, until), true);
+            Line { flags: line.flags | EntryFlag::BLOCKING.0, waited, ..line }
+        };
+        assert_eq!(found(&[], &[first.clone(), matched(11, 12)]), 0, "the probe does not use the buffer");
+        assert_eq!(found(&[], &[first, matched(9, 12)]), 1);
     }
 
     #[test]

@@ -44,13 +44,16 @@ impl<'a> Use<'a> {
             true => u64::MAX,
             false => line.posted_ns,
         };
+        // A matched receive is posted by its probe, which does not name the buffer yet.
+        let started =
+            line.waited.as_ref().filter(|_| line.is(EntryFlag::BLOCKING)).map_or(0, |call| call.from_ns);
         known.then(|| Self {
             operation: Operation::Line(line),
             buffer: line.buffer,
             bytes: line.bytes,
             datatype: line.datatype,
             is_gapless: line.is(EntryFlag::GAPLESS),
-            from_ns: line.posted_ns,
+            from_ns: line.posted_ns.max(started),
             until_ns: line.waited.as_ref().map_or(unknown, |call| call.until_ns),
             writes,
         })
