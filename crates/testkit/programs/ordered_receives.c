@@ -115,9 +115,12 @@ static void matched(void)
 /* Another message is received into the buffer after the probe, and taken out of it before the matched receive. */
 static void between_probe_and_receive(void)
 {
+    MPI_Request request;
     MPI_Message message;
     MPI_Mprobe(peer, TAG, MPI_COMM_WORLD, &message, MPI_STATUS_IGNORE);
-    MPI_Sendrecv(others, count, MPI_INT, 0, TAG, values, count, MPI_INT, 0, TAG, MPI_COMM_SELF, MPI_STATUS_IGNORE);
+    MPI_Irecv(values, count, MPI_INT, 0, TAG, MPI_COMM_SELF, &request);
+    MPI_Send(others, count, MPI_INT, 0, TAG, MPI_COMM_SELF);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
     use(values);
     MPI_Mrecv(values, count, MPI_INT, &message, MPI_STATUS_IGNORE);
     use(values);
