@@ -309,6 +309,8 @@ codes! {
         WRITTEN = 16384 => "written by the operation",
         /// The datatype's layout contains the same bytes of memory more than once.
         OVERLAPPING = 32768 => "with elements that overlap",
+        /// Ready send: its receive must have been posted before.
+        READY = 65536 => "ready",
     }
 }
 

@@ -20,12 +20,13 @@ use tempfile::TempDir;
 use crate::comments::{Source, Words};
 use crate::subject::{Form, Subject, word};
 
-static SOURCES: [Source; 11] = [
+static SOURCES: [Source; 12] = [
     Source::c("broken.c"),
     Source::c("broken_buffers.c"),
     Source::c("broken_collective_buffers.c"),
     Source::c("broken_creations.c"),
     Source::c("broken_layouts.c"),
+    Source::c("broken_ready.c"),
     Source::c("broken_receives.c"),
     Source::c("broken_rejected.c"),
     Source::c("broken_rma.c"),
@@ -51,13 +52,14 @@ struct Expected {
 }
 
 /// Correct programs, and their contents.
-const CORRECT: [(&str, &str); 9] = [
+const CORRECT: [(&str, &str); 10] = [
     ("collectives_agree", "collectives_that_agree"),
     ("given_up", "sends_that_were_given_up"),
     ("ordered_buffers", "buffers_that_are_reused_in_time"),
     ("ordered_collective_buffers", "buffers_of_collectives_that_are_reused_in_time"),
     ("ordered_handles", "handles_that_stand_for_new_objects"),
     ("ordered_layouts", "layouts_whose_elements_do_not_overlap"),
+    ("ordered_ready", "ready_sends_whose_receives_are_posted"),
     ("ordered_receives", "receive_buffers_that_are_used_in_time"),
     ("ordered_rma", "one_sided_operations_that_are_ordered"),
     ("ordered_threads", "collectives_of_threads_that_are_ordered"),

@@ -10,6 +10,7 @@
 //! ledgers of both ends, where they are recorded ──────────┬─► type signatures that differ
 //!                                                         ├─► ranks that would wait for each other without buffering
 //!                                                         ├─► receives from any source that other messages matched too
+//!                                                         ├─► ready sends that began before their receives
 //!                                                         ├─► messages of one rank that shared memory
 //!                                                         └─► buffers that changed while they were in use
 //! one-sided calls of all ranks, likewise ─────────────────┬─► operations outside the target's memory
@@ -39,6 +40,7 @@ mod mismatches;
 mod overlaps;
 mod pending;
 mod races;
+mod ready;
 mod rma;
 mod strict;
 mod unreceived;
@@ -86,6 +88,8 @@ impl Kind {
     pub const RELIES_ON_BUFFERING: Self = Self("relies-on-buffering");
     /// A receive from any source that messages from several ranks matched.
     pub const MESSAGE_RACE: Self = Self("message-race");
+    /// A ready send began before its receive was posted.
+    pub const READY_SEND: Self = Self("ready-send");
     /// Two operations of a rank (messages, collectives, one-sided operations at their origin) were under way at the same
     /// time in the same memory, or two buffers of one operation shared memory, and at least one of them was written; or an
     /// operation wrote bytes twice because elements of its datatype overlap.
@@ -157,6 +161,7 @@ pub fn findings(observations: &[Observation], leaks: &[Leak]) -> Vec<Finding> {
     found.extend(snapshot.unequal.iter().map(|one| wrong_ends::unequal(one, &words)));
     found.extend(strict::rings(observations, &words));
     found.extend(races::wildcards(observations, &words));
+    found.extend(ready::early(observations, &words));
     found.extend(overlaps::overlaps(observations, &whose));
     found.extend(changed::changes(observations, &whose));
     found.extend(delivered::otherwise(observations, &words, &whose));

@@ -39,6 +39,16 @@ pub fn before_send<A: Abi>(
     state::with(call, || Send { buffer: buffer as u64, count, datatype, bytes, dest, tag, comm });
 }
 
+/// Ledger flags of a function that sends.
+#[inline(always)]
+fn send_mode(function: FunctionId) -> u32 {
+    match function {
+        f::MPI_Ssend | f::MPI_Ssend_c => EntryFlag::SYNCHRONOUS.0,
+        f::MPI_Rsend | f::MPI_Rsend_c => EntryFlag::READY.0,
+        _ => 0,
+    }
+}
+
 struct Send<A: Abi> {
     buffer: u64,
     count: i64,
@@ -57,8 +67,7 @@ impl<A: Abi> Step<A> for Send<A> {
         // Only events carry the number.
         let operation = if QUIET { 0 } else { scratch.begin(&held.operations, call) };
         let to = Envelope::new::<QUIET>(&channel, self.dest, self.tag, operation);
-        let synchronous = [f::MPI_Ssend, f::MPI_Ssend_c].contains(&call.function());
-        let flags = EntryFlag::BLOCKING.0 | if synchronous { EntryFlag::SYNCHRONOUS.0 } else { 0 };
+        let flags = EntryFlag::BLOCKING.0 | send_mode(call.function());
         let (count, datatype) = (self.count.cast_unsigned(), self.datatype.raw());
         let data = Data { from: fortran_call_site::here(call), count, datatype, buffer: self.buffer };
         scratch.entry = facts::send_posted(held, to, self.bytes, call.since, (flags, data));

@@ -41,6 +41,7 @@ fn send_flags(kind: RequestKind) -> u32 {
     match kind {
         RequestKind::SSEND => EntryFlag::SYNCHRONOUS.0,
         RequestKind::BSEND => EntryFlag::BUFFERED.0,
+        RequestKind::RSEND => EntryFlag::READY.0,
         RequestKind::PSEND => EntryFlag::PARTITIONED.0,
         _ => 0,
     }

@@ -132,6 +132,7 @@ pub(in crate::questions::findings) fn described(line: &Line, receives: bool) -> 
     let what = match line.collective.as_deref() {
         Some(Called { function, .. }) => function,
         None if receives => "the receive",
+        None if line.is(EntryFlag::READY) => "the ready send",
         None => "the send",
     };
     let named = &line.named;
