@@ -119,7 +119,7 @@ impl Inspection {
         each: &mut dyn FnMut(Shown),
     ) -> Result<(), Error> {
         look.look(&self.symbols, &self.names, |reader| {
-            let context = describe::Context { reader, process: &look.process };
+            let context = describe::Context { reader, process: &look.process, world: look.world };
             reader.visit_standing(kind, freed, choose, &mut |object| {
                 each(Shown { summary: context.summary(&object), facts: Vec::new(), object });
             })
@@ -244,10 +244,10 @@ fn fill(look: &mut Look, wanted: &Wanted, found: &Inspection) -> Result<(), Erro
         look.sites = look.inspected.sites(symbols)?;
     }
     let Some(text) = &wanted.handle else { return Ok(()) };
-    let process = &look.inspected.process;
+    let (process, world) = (&look.inspected.process, look.world);
     let (objects, why) = look.inspected.look(symbols, names, |reader| {
         let (objects, why) = by_handle::find(reader, wanted.kind, text, wanted.fortran);
-        let context = describe::Context { reader, process };
+        let context = describe::Context { reader, process, world };
         let shown =
             |object| Shown { summary: context.summary(&object), facts: context.facts(&object), object };
         (objects.into_iter().map(shown).collect::<Vec<_>>(), why)

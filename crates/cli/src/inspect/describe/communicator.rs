@@ -19,13 +19,13 @@ pub enum Summary {
     Alone,
     Intra {
         size: u32,
-        members: Ranks<Vec<i64>>,
+        members: Ranks<MembersOf>,
         topology: Option<Shape>,
     },
     /// Normalized so that both sides agree: the group with the smaller ranks comes first.
     Inter {
         sizes: (u32, u32),
-        members: Ranks<(Vec<i64>, Vec<i64>)>,
+        members: Ranks<(MembersOf, MembersOf)>,
     },
 }
 
@@ -38,6 +38,23 @@ pub enum Ranks<T> {
     Known(T),
 }
 
+/// Members in communicator order, as ranks in this world.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct MembersOf {
+    /// The world's number, which is shown except for the first world, as in other views.
+    pub world: usize,
+    pub members: Vec<i64>,
+}
+
+impl fmt::Display for MembersOf {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.world > 0 {
+            write!(f, "{}.", self.world)?;
+        }
+        f.write_str(&order(&self.members))
+    }
+}
+
 /// A topology in short.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Shape {
@@ -48,12 +65,12 @@ pub enum Shape {
 }
 
 impl Summary {
-    pub fn of(comm: &Communicator) -> Self {
+    pub fn of(comm: &Communicator, world: usize) -> Self {
         if comm.common.name.as_deref() == Some("MPI_COMM_SELF") && comm.common.predefined {
             return Self::Alone;
         }
         if comm.inter {
-            return Self::inter(comm);
+            return Self::inter(comm, world);
         }
         let topology = comm.topology.as_ref().map(|topology| match topology {
             Topology::Cartesian { dims, .. } => Shape::Cartesian(dims.clone()),
@@ -64,12 +81,12 @@ impl Summary {
         let members = match &comm.members {
             None => Ranks::Unknown,
             Some(members) if foreign(members) => Ranks::SeveralWorlds,
-            Some(members) => Ranks::Known(members.clone()),
+            Some(members) => Ranks::Known(MembersOf { world, members: members.clone() }),
         };
         Self::Intra { size: comm.size, members, topology }
     }
 
-    fn inter(comm: &Communicator) -> Self {
+    fn inter(comm: &Communicator, world: usize) -> Self {
         let sizes = (comm.size, comm.remote_size);
         let ordered = (sizes.0.min(sizes.1), sizes.0.max(sizes.1));
         let Some((members, remote)) = comm.members.as_ref().zip(comm.remote.as_ref()) else {
@@ -80,7 +97,8 @@ impl Summary {
         }
         let (first, second) = if members <= remote { (members, remote) } else { (remote, members) };
         let sizes = (first.len() as u32, second.len() as u32);
-        Self::Inter { sizes, members: Ranks::Known((first.clone(), second.clone())) }
+        let [first, second] = [first, second].map(|members| MembersOf { world, members: members.clone() });
+        Self::Inter { sizes, members: Ranks::Known((first, second)) }
     }
 }
 
@@ -97,7 +115,7 @@ impl fmt::Display for Summary {
                 let plural = if *size == 1 { "" } else { "s" };
                 f.write_str(&processes(*size))?;
                 match members {
-                    Ranks::Known(members) => write!(f, ", rank{plural} {}", order(members))?,
+                    Ranks::Known(members) => write!(f, ", rank{plural} {members}")?,
                     Ranks::SeveralWorlds => f.write_str(" of several worlds")?,
                     Ranks::Unknown => f.write_str(", members unknown")?,
                 }
@@ -109,7 +127,7 @@ impl fmt::Display for Summary {
                     Ranks::Unknown => f.write_str("members unknown"),
                     Ranks::SeveralWorlds => f.write_str("of several worlds"),
                     Ranks::Known((first, second)) => {
-                        write!(f, "ranks {} and {}", order(first), order(second))
+                        write!(f, "ranks {first} and {second}")
                     }
                 }
             }
@@ -283,6 +301,13 @@ mod tests {
         assert_eq!(order(&[-1, 2]), "(outside,2)");
         assert_eq!(order(&[-1, -1, 0]), "(2 outside,0)");
         assert_eq!(order(&[0, 1, -1, -1, -1, 2, 3]), "(0-1,3 outside,2-3)");
+    }
+
+    #[test]
+    fn ranks_of_a_spawned_world_begin_with_its_number() {
+        let shown = |world, members: &[i64]| MembersOf { world, members: members.to_vec() }.to_string();
+        assert_eq!(shown(0, &[0, 1]), "[0-1]");
+        assert_eq!([shown(1, &[0, 1]), shown(2, &[1, 0]), shown(1, &[3])], ["1.[0-1]", "2.(1-0)", "1.3"]);
     }
 
     #[test]

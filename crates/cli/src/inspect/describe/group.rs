@@ -1,6 +1,6 @@
 //! Groups.
 
-use super::communicator::order;
+use super::communicator::{MembersOf, order};
 use super::{Context, Fact, field};
 use mpiscope_job::model::objects::Group;
 use std::fmt;
@@ -9,12 +9,13 @@ use std::fmt;
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Summary {
     size: u32,
-    members: Option<Vec<i64>>,
+    members: Option<MembersOf>,
 }
 
 impl Summary {
-    pub fn of(group: &Group) -> Self {
-        Self { size: group.size, members: group.members.clone() }
+    pub fn of(group: &Group, world: usize) -> Self {
+        let members = group.members.clone().map(|members| MembersOf { world, members });
+        Self { size: group.size, members }
     }
 }
 
@@ -22,8 +23,8 @@ impl fmt::Display for Summary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.size, &self.members) {
             (0, _) => f.write_str("no members"),
-            (1, Some(members)) => write!(f, "1 member, rank {}", order(members)),
-            (size, Some(members)) => write!(f, "{size} members, ranks {}", order(members)),
+            (1, Some(members)) => write!(f, "1 member, rank {members}"),
+            (size, Some(members)) => write!(f, "{size} members, ranks {members}"),
             (size, None) => write!(f, "{size} members, which are unknown"),
         }
     }
@@ -52,7 +53,8 @@ mod tests {
     #[test]
     fn the_number_of_members_is_written_as_in_a_sentence() {
         let shown = |size, members: Option<&[i64]>| {
-            Summary { size, members: members.map(<[i64]>::to_vec) }.to_string()
+            let members = members.map(|members| MembersOf { world: 0, members: members.to_vec() });
+            Summary { size, members }.to_string()
         };
         assert_eq!(shown(0, Some(&[])), "no members");
         assert_eq!(shown(1, Some(&[3])), "1 member, rank 3");

@@ -48,6 +48,8 @@ pub struct Context<'a> {
     /// The other objects of its process.
     pub reader: &'a Reader<'a, Bytes>,
     pub process: &'a Process,
+    /// Number of its world, in the order in which the worlds began.
+    pub world: usize,
 }
 
 impl Context<'_> {
@@ -55,8 +57,8 @@ impl Context<'_> {
     pub fn summary(&self, object: &Object) -> Summary {
         let what = match object {
             null if null.common().standing == Lifetime::Null => What::Null,
-            Object::Communicator(comm) => What::Communicator(communicator::Summary::of(comm)),
-            Object::Group(group) => What::Group(group::Summary::of(group)),
+            Object::Communicator(comm) => What::Communicator(communicator::Summary::of(comm, self.world)),
+            Object::Group(group) => What::Group(group::Summary::of(group, self.world)),
             Object::Datatype(datatype) => What::Datatype(datatype::Summary::of(datatype)),
             Object::Request(request) => What::Request(request::Summary::of(request)),
             Object::Message(message) => What::Message(request::MessageSummary::of(message)),

@@ -54,6 +54,8 @@ pub fn check(subject: &Subject, library: &Library) -> Result<()> {
     }
     let shown = text(&["vars", &target])?;
     ensure!(shown.contains("ranks 0, 1.[0-1], "), "{shown}");
+    let shown = text(&["inspect", &target, "--kind", "comm"])?;
+    ensure!(shown.contains("MPI_COMM_WORLD: 2 processes, ranks 1.[0-1]\n"), "{shown}");
     kept(&job, &target, &vars)
 }
 
