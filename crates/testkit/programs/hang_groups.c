@@ -104,6 +104,19 @@ static void rings_on_two_communicators(void)
     MPI_Recv(values, 1, MPI_INT, 1 - rank % 2, 3, half, MPI_STATUS_IGNORE); /* here: rings_on_two_communicators */
 }
 
+/* scenario sent_on_the_world 4 message-never-sent culprit 2 says rank 2 sent a message with tag 3 to rank 1 on MPI_COMM_WORLD */
+/* Meant for rank 1 of its half. */
+static void sent_on_the_world(void)
+{
+    MPI_Comm half;
+    MPI_Comm_split(MPI_COMM_WORLD, rank / 2, 0, &half);
+    if (rank == 2)
+        MPI_Send(values, 1, MPI_INT, 1, 3, MPI_COMM_WORLD);
+    if (rank == 3)
+        MPI_Recv(values, 1, MPI_INT, 0, 3, half, MPI_STATUS_IGNORE); /* here: sent_on_the_world */
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
 /* scenario group_with_two_tags 3 collective-mismatch without openmpi-4.1,openmpi-5.0 says with tag 5 on MPI_COMM_WORLD, not with tag 6 */
 static void group_with_two_tags(void)
 {
@@ -172,6 +185,7 @@ static void spins_on_a_window(void)
 
 SCENARIOS(
     S(nobody_starts_an_access), S(access_to_memory_that_is_being_freed), S(shared_lock_of_all), S(group_without_a_member),
-    S(leaders_with_different_tags), S(leaders_without_a_member), S(rings_on_two_communicators), S(group_with_two_tags),
+    S(leaders_with_different_tags), S(leaders_without_a_member), S(rings_on_two_communicators), S(sent_on_the_world),
+    S(group_with_two_tags),
     S(children_ignore_their_parent), S(child_that_sleeps), S(two_senders_of_another_tag), S(grids_that_differ),
     S(spins_on_a_window))
