@@ -6,7 +6,7 @@
 #include <stddef.h>
 
 #define TAG 3
-#define ROUNDS 20
+#define ROUNDS 4
 
 static int rank, peer, values[4], others[4];
 
