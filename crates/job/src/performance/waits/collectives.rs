@@ -2,10 +2,10 @@
 
 use super::calls::Calls;
 use super::entered::{Taken, entered};
-use super::hosts::Hosts;
 use super::{Kind, Span, Wait};
 use crate::observation::ledger::Called;
 use crate::observation::{Observation, RootBetween};
+use crate::questions::why::Hosts;
 use crate::questions::why::{Joined, ProcessIndex};
 use mpi_abi::{FunctionId, Partners};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};

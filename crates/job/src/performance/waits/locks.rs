@@ -7,11 +7,11 @@
 //! the one that waits.
 
 use super::calls::Calls;
-use super::hosts::Hosts;
 use super::{Kind, Span, Wait, as_list};
 use crate::observation::Observation;
 use crate::observation::ledger::Waited;
 use crate::observation::locks::{Epoch, Locks};
+use crate::questions::why::Hosts;
 use crate::questions::why::{Joined, ProcessIndex};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeSet, HashMap};

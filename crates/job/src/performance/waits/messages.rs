@@ -2,9 +2,9 @@
 
 use super::alike::End;
 use super::calls::Calls;
-use super::hosts::Hosts;
 use super::{Kind, Span, Wait};
 use crate::observation::ledger::{Line, Waited};
+use crate::questions::why::Hosts;
 use crate::questions::why::{Ends, ProcessIndex};
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -51,7 +51,6 @@ mod chain;
 mod collectives;
 mod entered;
 mod estimate;
-mod hosts;
 mod inside;
 mod locks;
 mod merge;

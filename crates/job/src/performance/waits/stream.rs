@@ -13,11 +13,11 @@
 
 use super::Wait;
 use super::alike::Who;
-use super::hosts::Hosts;
 use super::messages::{of_message, receives};
 use super::named::{NamedWait, Names};
 use crate::observation::Observation;
 use crate::observation::ledger::Line;
+use crate::questions::why::Hosts;
 use crate::questions::why::{Ends, Joined, ProcessIndex};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};

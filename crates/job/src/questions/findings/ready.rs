@@ -7,35 +7,22 @@ use super::alike::Alike;
 use super::overlaps::described;
 use super::{Finding, Kind};
 use crate::observation::Observation;
-use crate::questions::why::{Ends, Joined, ProcessIndex, Words};
+use crate::questions::why::{Ends, Hosts, Joined, Words};
 use mpiscope_image::traffic::EntryFlag;
-use std::collections::HashMap;
 
 /// Returns one finding for each pair of lines.
 pub(super) fn early(observations: &[Observation], words: &Words<'_>) -> Vec<Finding> {
     let joined = Joined::of(observations);
-    let processes: HashMap<ProcessIndex, &Observation> =
-        joined.processes().map(|(me, .., seen)| (me, seen)).collect();
+    let (messages, hosts) = (joined.messages(), Hosts::of(&joined));
     let mut found = Alike::new();
-    let messages = joined.messages();
     for ends in messages.iter().filter(|ends| ends.sent.is(EntryFlag::READY)) {
-        let seen = |process| processes.get(&process).copied();
-        let (Some(sender), Some(receiver)) = (seen(ends.sender), seen(ends.receiver)) else { continue };
-        let Some(error_ns) = clocks_differ_by(sender, receiver) else { continue };
+        let Some(error_ns) = hosts.between([&ends.sender, &ends.receiver]) else { continue };
         if ends.sent.posted_ns.saturating_add(error_ns) < ends.received.posted_ns {
             let places = [ends.sent, ends.received].map(|line| line.named.place.as_deref());
             found.add(places, words.members([ends.sender]), 1, || said(ends, words));
         }
     }
     found.findings(Kind::READY_SEND, |[place, _]| *place)
-}
-
-/// Returns how many nanoseconds the times of two processes may differ by; `None` if they have no clock in common.
-fn clocks_differ_by(one: &Observation, other: &Observation) -> Option<u64> {
-    if one.host == other.host {
-        return Some(0);
-    }
-    Some(one.clock_error_ns?.saturating_add(other.clock_error_ns?))
 }
 
 fn said(ends: &Ends<'_>, words: &Words<'_>) -> String {

@@ -58,7 +58,7 @@ pub(super) use cause::not_seen;
 pub use collectives::{Mismatch, disagreements};
 pub use files::{NOT_GIVEN, of_files, one_world};
 pub use join::compared::{Ends, differing};
-pub use join::{Arrivals, Arrived, Joined, Unexpected, arrived, snapshot, unexpected, whole, worlds};
+pub use join::{Arrivals, Arrived, Hosts, Joined, Unexpected, arrived, snapshot, unexpected, whole, worlds};
 pub use snapshot::{
     Call, Collective, CommIndex, Communicator, Condition, FUNCTION, Idle, Match, Message, Need, NotStarted,
     Outcome, PartitionedEnd, PartitionedMessage, Passed, Peer, Process, ProcessIndex, Receive, Signature,

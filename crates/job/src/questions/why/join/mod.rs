@@ -12,6 +12,7 @@ pub mod compared;
 mod creations;
 mod epochs;
 mod failed;
+mod hosts;
 mod joined;
 mod locks;
 mod meetings;
@@ -29,6 +30,7 @@ mod unequal;
 mod unreceived;
 
 pub use arrived::{Arrivals, Arrived, arrived};
+pub use hosts::Hosts;
 pub use joined::Joined;
 pub use unreceived::Unexpected;
 

@@ -1,6 +1,7 @@
 //! Which times can be compared: those on one host, or on hosts whose clocks are known.
 
-use crate::questions::why::{Joined, ProcessIndex};
+use super::Joined;
+use crate::questions::why::snapshot::ProcessIndex;
 use std::collections::HashMap;
 
 /// The hosts of processes: each has its own clock, whose offset may be known.
